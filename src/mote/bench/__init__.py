@@ -1,1 +1,1 @@
-"""Running and measuring: execution on the host, emulators and boards; instructions, cycles, memory, accuracy."""
+"""Runs and measures models: execution on the host, emulators and boards; instructions, cycles, memory, accuracy."""

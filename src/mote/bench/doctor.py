@@ -1,4 +1,4 @@
-"""`mote doctor`: for which purposes the tools are here, what is missing for the others, and what that takes."""
+"""`mote doctor`: checks which tools are installed for each purpose, and how to install missing ones."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ APT = "apt install --no-install-recommends"
 
 @dataclass(frozen=True)
 class InstallCommand:
-    """A command that installs a tool, or a sentence where there is none."""
+    """A shell command that installs a tool, or instructions if there is none."""
 
     command: str
     megabytes: int | None = None
-    """Megabytes on disk, dependencies included; None where that is not known."""
+    """Disk space in megabytes including dependencies; None if unknown."""
 
     def __str__(self) -> str:
         return self.command if self.megabytes is None else f"{self.command} ({self.megabytes:,} MB)"
@@ -36,7 +36,7 @@ class InstallCommand:
 
 @dataclass(frozen=True)
 class Finding:
-    """One tool: what it is for, where it is, or how to get it."""
+    """Report on one tool: its purpose, its location, or how to install it."""
 
     name: str
     purpose: str
@@ -44,33 +44,33 @@ class Finding:
     detail: str
     remedy: str
     megabytes: int | None = None
-    """Megabytes on disk that installing it takes, dependencies included."""
+    """Disk space in megabytes to install it, including dependencies; None if unknown."""
 
 
 @dataclass(frozen=True)
 class Readiness:
-    """A purpose, and whether the tools for it are here."""
+    """Whether the tools for a purpose are installed."""
 
     name: str
-    """The word for `mote doctor --for`."""
+    """Name for `mote doctor --for`."""
     purpose: str
     ready: bool
     needs: tuple[tuple[str, ...], ...]
-    """Tools for it: one of each group is needed."""
+    """Groups of alternative tools: one of each group is needed."""
     tools: tuple[str, ...]
-    """Those that are here."""
+    """The tools that are installed."""
     install: tuple[tuple[InstallCommand, ...], ...]
-    """Commands that are missing: one of each group has to be run."""
+    """Groups of alternative install commands for missing tools: one of each group has to be run."""
 
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """All purposes that were asked for, and the tools for them."""
+    """Result of `mote doctor`: the requested purposes and their tools."""
 
     purposes: tuple[Readiness, ...]
-    """The purposes."""
+    """Readiness of the requested purposes."""
     tools: tuple[Finding, ...]
-    """Every tool that one of them needs."""
+    """Reports on all tools that the purposes need."""
 
     def __repr__(self) -> str:
         missing = ", ".join(purpose.name for purpose in self.purposes if not purpose.ready)
@@ -78,7 +78,7 @@ class Diagnosis:
 
     @property
     def ready(self) -> bool:
-        """Whether the tools for every purpose are here."""
+        """Whether the tools for all purposes are installed."""
         return all(purpose.ready for purpose in self.purposes)
 
     def _repr_html_(self) -> str:
@@ -90,7 +90,7 @@ class Diagnosis:
         return card("mote doctor", facts, table(("purpose", "", "ready", "tools here", "to install"), rows, left=5))
 
     def json(self) -> dict[str, Any]:
-        """All of it as JSON types."""
+        """The diagnosis as JSON types."""
         return {"ready": self.ready, **asdict(self)}
 
 
@@ -99,7 +99,7 @@ class _Tool:
     name: str
     purpose: str
     find: Callable[[], str]
-    """Where it is, and its version; empty where it is not."""
+    """Finds the tool: location and version as text, empty if not installed."""
     install: InstallCommand
 
 
@@ -108,12 +108,12 @@ class _Purpose:
     name: str
     title: str
     needs: tuple[tuple[str, ...], ...]
-    """One tool of each group is needed."""
+    """Groups of alternative tools: one of each group is needed."""
 
 
 def doctor(*purposes: str) -> Diagnosis:
-    """Looks for the tools of some purposes, or of all: compilers, emulators, packages. The result says which purposes
-    are ready, which commands install what is missing, and how many megabytes that takes."""
+    """Looks for the tools of some purposes, or of all: compilers, emulators, packages. Reports which purposes are
+    ready, and which commands install what is missing with how many megabytes."""
     known = {purpose.name: purpose for purpose in _purposes()}
     for name in purposes:
         if name not in known:
@@ -127,7 +127,7 @@ def doctor(*purposes: str) -> Diagnosis:
 
 
 def purpose_names() -> list[str]:
-    """Purposes that `doctor` knows."""
+    """Names of all purposes."""
     return [purpose.name for purpose in _purposes()]
 
 
@@ -160,7 +160,7 @@ def _torch() -> InstallCommand:
 
 
 def _purposes() -> Iterator[_Purpose]:
-    """Everything that Mote needs other programs and packages for."""
+    """All purposes for which Mote needs other programs or packages."""
     for core in ARCHITECTURES.values():
         compilers = ("cc", "clang") if not core.gcc else (core.gcc,)
         zig = ("ziglang",) if core.zig else ()
@@ -223,7 +223,7 @@ def _tools() -> Iterator[_Tool]:
 
 
 def _wheels() -> Sequence[tuple[str, str, str, InstallCommand]]:
-    """Packages: name, module, what for, how to install it."""
+    """Python packages as (name, module, purpose, how to install)."""
     return (
         (
             "ziglang",
@@ -268,7 +268,7 @@ def _program(name: str) -> str:
 
 
 def _cross_compiler(core: Architecture) -> str:
-    """The compiler of a core; without its C library it is of no use."""
+    """Location and version of a core's cross compiler; empty if it, or its C library, is missing."""
     return _program(core.gcc) if gcc_is_complete(core) else ""
 
 

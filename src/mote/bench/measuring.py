@@ -1,4 +1,4 @@
-"""`mote.run`, `mote.profile` and `mote.verify`: of a compiled model, of an image, or of a model that they compile."""
+"""`mote.run`, `mote.profile` and `mote.verify`, for a compiled model, an image, or a model to be compiled."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from mote.frontends.data.readers.arrays import load_arrays
 from mote.hardware.toolchain.emulators import RTL
 
 STILL = ("target", "optimize", "aligned")
-"""Settings that mean something for what is planned already."""
+"""Settings that apply to an already planned model."""
 
 
 def subject(
@@ -45,8 +45,9 @@ def subject(
     board: str | None = None,
     **options: Unpack[CompileOptions],
 ) -> Compiled | LoadedImage:
-    """A compiled model or an image as it is given; a `.mote` file loaded, and any other model compiled with the
-    options, for the target of the board where nothing else is said. Tools that are to run it are looked for first."""
+    """The subject of a measurement: a compiled model or image as it is, a `.mote` file loaded, or any other model
+    compiled with the options (by default for the board's target). Checks first that the tools to run it are
+    installed."""
     if isinstance(model, Compiled | LoadedImage):
         check_names(options)
         unused = [*options, *(name for name, given in (("settings", settings), ("runtime", runtime)) if given)]
@@ -68,7 +69,7 @@ def subject(
 
 
 def _check_planned(given: Settings) -> None:
-    """Refuses settings that an image cannot follow any more."""
+    """Raises an error for settings that cannot change an already planned image."""
     usual = Settings(given.target)
     for f in fields(Settings):
         if f.name not in STILL and getattr(given, f.name) != getattr(usual, f.name):
@@ -80,14 +81,14 @@ def _check_planned(given: Settings) -> None:
 
 
 class _Data:
-    """The `data` of a call: arrays as they are, or those of a file, which is read before a model is compiled."""
+    """The `data` argument: arrays, or those of a file, read before a model is compiled."""
 
     def __init__(self, data: Inputs | str | Path | None) -> None:
         self.file = str(data) if isinstance(data, str | Path) else ""
         self.arrays: Any = load_arrays(self.file) if self.file else data
 
     def inputs(self, model: Compiled | LoadedImage) -> Inputs | None:
-        """The inputs of each inference."""
+        """Inputs of each inference."""
         graph = model.graph if isinstance(model, LoadedImage) else model.plan.graph
         inputs: Inputs | None = inferences(graph, self.arrays, self.file) if self.file else self.arrays
         return inputs
@@ -109,12 +110,12 @@ def run(
 ) -> RunResult:
     """Build, run and measure inferences on the target: exact instructions, RAM, flash, stack and outputs.
 
-    `model` is what `mote.compile` or `mote.load_image` gave, or a model file, which is compiled with the options of
-    `mote.compile`. `data` are arrays, or a .npy or .npz file, for one inference or for several; without it the
-    self-test's pattern. `layers=False` counts no layers, which takes a build and a run less. `compiler` is gcc or zig,
-    `emulator` qemu, unicorn or rtl. `board` runs it instead of an emulator and counts its own cycles: a name of
-    `boards.toml`, or an address such as serial:/dev/ttyACM0, tcp:HOST:PORT or qemu:cortex-m4, for whose target a model
-    is compiled unless `target` is given. `runtime` is the folder of the runtime that an image was packed for."""
+    `model` is a result of `mote.compile` or `mote.load_image`, or a model file, which is compiled with the options of
+    `mote.compile`. `data` are arrays, or a .npy or .npz file, for one inference or several; without it the self-test's
+    pattern. `layers=False` skips per-layer counts, which saves a build and a run. `compiler` is gcc or zig, `emulator`
+    qemu, unicorn or rtl. `board` runs it instead of an emulator and counts its own cycles: a name in `boards.toml`, or
+    an address such as serial:/dev/ttyACM0, tcp:HOST:PORT or qemu:cortex-m4; a model is compiled for its target unless
+    `target` is given. `runtime` is the folder of the runtime that an image was packed for."""
     arrays = _Data(data)
     tools = {"compiler": compiler, "emulator": emulator, "board": board}
     given = subject(model, settings, runtime=runtime, example_inputs=example_inputs, **tools, **options)
@@ -145,17 +146,17 @@ def profile(
     inferences: int | None = None,
     **options: Unpack[CompileOptions],
 ) -> Profile:
-    """Count the cycles of an inference by the core's timing: of each layer and of each C function, with wait states,
-    time and energy.
+    """Count the cycles of an inference by the core's timing model: per layer and per C function, with wait states, time
+    and energy.
 
-    `model`, `data` and the other arguments are those of `mote.run`; of several inputs the first is taken. Cores that
-    come as RTL are simulated, unless `emulator` says otherwise. A `board` measures the same inference: its cycles stand
-    beside those of the core's timing, with the error of the latter by layer.
+    `model`, `data` and the other arguments are those of `mote.run`; of several inputs the first is used. Cores
+    available as RTL are simulated unless `emulator` says otherwise. A `board` measures the same inference: its cycles
+    are reported next to the modelled ones, with the model's error per layer.
 
-    `capture` is a file of a meter (docs/measure/energy.md), whose marks give the measured energy of each layer: of a
-    `meter` that is named where its content does not tell, at so many `volts` and samples a second (`sample_rate`) where
-    the file does not say. `mark` is the digital input with the marks, `subtract_idle` takes off the power between
-    inferences, and `inferences` is their number in a capture without marks, which holds nothing else."""
+    `capture` is a meter's file (docs/measure/energy.md), whose marks give the measured energy of each layer: of a named
+    `meter` if its content is ambiguous, with `volts` and `sample_rate` if the file does not state them. `mark` is the
+    digital input with the marks, `subtract_idle` subtracts the power between inferences, and `inferences` is their
+    number in a capture without marks, which holds nothing else."""
     arrays = _Data(data)
     if isinstance(capture, str | Path):
         read_file(capture, 0)
@@ -206,12 +207,12 @@ def verify(
     """Compare every tensor that the generated code computes with the reference: integers bit for bit, floats within
     rounding.
 
-    `model` is what `mote.compile` or `mote.load_image` gave, or a model file, which is compiled with the options of
+    `model` is a result of `mote.compile` or `mote.load_image`, or a model file, which is compiled with the options of
     `mote.compile`. Inputs are 8 random, extreme and structured ones (`inputs`, `seed`), or samples of `data`. The
-    reference is LiteRT, or the runtime of the model's format; where that is not installed, Mote's own in NumPy; the
-    result says which. `source` is the model that an image was packed from, if it is not beside it. `sanitize` builds
-    for the host with the sanitizers of addresses and undefined behaviour. From a `board` (see `mote.run`) every tensor
-    is read step by step. `say` is a callback for progress."""
+    reference is LiteRT or the runtime of the model's format; if that is not installed, Mote's NumPy implementation; the
+    result names it. `source` is the model that an image was packed from, if not next to it. `sanitize` builds for the
+    host with address and undefined behaviour sanitizers. From a `board` (see `mote.run`) every tensor is read step by
+    step. `say` is a progress callback."""
     tools = {"compiler": compiler, "emulator": emulator, "board": board}
     given = subject(model, settings, runtime=runtime, example_inputs=example_inputs, **tools, **options)
     if isinstance(given, LoadedImage):

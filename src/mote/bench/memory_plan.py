@@ -1,4 +1,4 @@
-"""`mote.plan`: the memory plan of a model as data, text and picture, and the kernel of each layer with the reason."""
+"""`mote.plan`: a model's memory plan as data, text and picture, and the kernel of each layer with the reason."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ from mote.ir.ops.control.control_flow import While
 
 @dataclass(frozen=True)
 class KernelOption:
-    """A kernel that the core has for a layer."""
+    """A kernel of the core considered for a layer."""
 
     kernel: str
-    """The family or the name of the kernel."""
+    """Kernel name (or family)."""
     chosen: bool
     """Whether the plan uses it."""
     why: str
-    """The reason for or against it."""
+    """Why it was chosen or not."""
     cost: int | None
-    """The estimated cost in the unit of the target's costs; None where the kernel does not fit."""
+    """Estimated cost in the target's unit; None if the kernel does not fit."""
     constants: int | None
-    """Bytes of constants in flash; None where the kernel does not fit."""
+    """Bytes of constants in flash; None if the kernel does not fit."""
     scratch: int | None
-    """Bytes of working memory; None where the kernel does not fit."""
+    """Bytes of scratch memory; None if the kernel does not fit."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class MemoryPlan:
     """The memory plan of a compiled model."""
 
     compiled: Compiled
-    """The compiled model, whose `plan` this is."""
+    """The compiled model."""
 
     def __repr__(self) -> str:
         plan = self.compiled.plan
@@ -87,7 +87,7 @@ class MemoryPlan:
 
     @cached_property
     def memory(self) -> MemoryMap:
-        """The rows of all tensors with their places and lifetimes."""
+        """All tensor rows with addresses and lifetimes."""
         return MemoryMap(self.compiled.plan)
 
     @property
@@ -102,22 +102,22 @@ class MemoryPlan:
 
     @property
     def bound(self) -> int:
-        """The least bytes that any schedule of the model's rows can take."""
+        """Lower bound of the arena over all schedules."""
         return self.memory.bound
 
     def svg(self) -> str:
-        """The tensor arena over time as an SVG."""
+        """SVG of the tensor arena over time."""
         return plans.arena(self.memory, self.title)
 
     @cached_property
     def regions(self) -> list[ExternalRegion]:
-        """The regions that backends have been asked for: which they compute, what that costs against Mote's own
-        kernels, and why. Empty without `backend`."""
+        """Regions offered to backends: which ones they compute, the cost compared with Mote's own kernels, and why.
+        Empty without `backend`."""
         plan = self.compiled.plan
         return external_regions(plan, line.offload_of(plan.graph, self.compiled.settings, self.compiled.reserve))
 
     def kernels(self, layer: str | int) -> list[KernelOption]:
-        """Every kernel that the core has for a layer, given by its name or number: its cost, or why it does not fit."""
+        """All kernels of the core for a layer (by name or number), with cost or the reason why they do not fit."""
         plan, layer = self.compiled.plan, str(layer)
         works = {plan.number(steps[0]): (op, steps[0]) for op, steps in plan.works}
         alone = {plan.graph.numbers[n]: step for _, step in works.values() for n in step.ops if n >= 0}
@@ -130,7 +130,7 @@ class MemoryPlan:
         return [*offered, *(KernelOption(r.kernel, False, r.why, None, None, None) for r in refusals(plan, step))]
 
     def json(self) -> dict[str, Any]:
-        """The plan as JSON types; docs/compile/planning.md explains the keys."""
+        """The plan as JSON types, explained in docs/compile/planning.md."""
         compiled, memory = self.compiled, self.memory
         plan = compiled.plan
         costs = compiled.costs
@@ -216,16 +216,15 @@ def plan(
     say: Say = silent,
     **options: Unpack[CompileOptions],
 ) -> MemoryPlan:
-    """Plan a model for a target: the kernel of each layer, the order of its rows, and a place in the tensor arena for
-    each of them.
+    """Plan a model for a target: kernel of each layer, order of its rows, and their addresses in the tensor arena.
 
-    The arguments are those of `mote.compile`. In a notebook the result is drawn; `kernels(layer)` lists the kernels of
-    a layer with their costs."""
+    Arguments are those of `mote.compile`. A notebook draws the result; `kernels(layer)` lists a layer's kernels with
+    costs."""
     return MemoryPlan(line.compile(model, settings, example_inputs=example_inputs, say=say, **options))
 
 
 def body_plans(op: Op, step: Step) -> list[dict[str, Any]]:
-    """The plans of the bodies of control flow, which lie in the scratch of its step."""
+    """Plans of control flow bodies, which are placed in the scratch memory of their step."""
     if not isinstance(step.kernel, ControlFlowKernel):
         return []
     return [
@@ -268,7 +267,7 @@ def _buffer(h: Holding, compiled: Compiled) -> dict[str, Any]:
 
 
 def peak_of(plan: Plan, step: Step) -> Peak | None:
-    """How far the sums of the operators go that a step names."""
+    """Maximum absolute accumulator values of the operators in a step."""
     peaks = [plan.graph.peak(plan.graph.ops[i]) for i in step.ops if i >= 0]
     return max((peak for peak in peaks if peak), key=lambda peak: peak.total, default=None)
 
@@ -279,7 +278,7 @@ def _sums(plan: Plan, step: Step) -> dict[str, Any] | None:
 
 
 def kept_states(compiled: Compiled) -> list[dict[str, Any]]:
-    """The states of a model and how they are stored."""
+    """The model's states and how they are stored."""
     tensors = compiled.plan.graph.tensors
     return [
         {

@@ -1,1 +1,1 @@
-"""Boards and fleets: firmware, agents, signatures, updates over the air."""
+"""Deployment to boards and fleets: firmware, agents, signatures, over-the-air updates."""

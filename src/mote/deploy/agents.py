@@ -1,4 +1,4 @@
-"""`mote.agent`: the agent of a board as a project of a build system or an ecosystem."""
+"""`mote.agent`: generates a board's agent as a project of a build system or ecosystem."""
 
 from __future__ import annotations
 
@@ -37,25 +37,26 @@ from mote.hardware.toolchain import Mode
 from mote.hardware.toolchain.compilers import find_compiler
 
 PRODUCTION = ("", "run", "identify")
-"""Kinds of firmware: for development, for production without loading code, images or restarts, and without runs."""
+"""Values of `production`: development, production without loading code, images or restarts (`run`), and production
+without inferences too (`identify`)."""
 KINDS = ("elf", "bin", "hex", "uf2")
-"""Kinds of files of firmware."""
+"""File formats of firmware."""
 FIRMWARE_NAME = "agent"
-"""The name of those files."""
+"""Base name of firmware files."""
 STATES = 1024
-"""Bytes for the states and counters of images where nobody says how many."""
+"""Default bytes for states and counters of images."""
 Kernels = str | Sequence[str | Path | bytes]
-"""A set of kernels, or models whose kernels are meant."""
+"""A named set of kernels, or models whose kernels are included."""
 _MEMORY = "mote_agent_settings.c"
 _EXAMINED = ("mote_examine.c", "mote_update.h", "mote_update_parts.h", "mote_verify.h")
-"""Files of the update module that check images."""
+"""Files of the update module that validate images."""
 _SIGNED = ("mote_ed25519.c", "mote_ed25519.h", "mote_sha512.c", "mote_sha512.h")
-"""Files of the update module that check signatures."""
+"""Files of the update module that verify signatures."""
 
 
 @dataclass(frozen=True)
 class ImageRoom:
-    """Bytes of RAM for an image with its signature, for its arenas and for its states."""
+    """RAM for images, in bytes: the image with its signature, its arenas, its states."""
 
     image: int
     arenas: tuple[int, ...]
@@ -64,26 +65,26 @@ class ImageRoom:
 
 @dataclass(frozen=True)
 class AgentProject:
-    """The agent of a board with a compiled model, or with the runtime for images, as files of a project."""
+    """An agent project: the agent with a compiled model, or with the runtime for images, as files."""
 
     package: str
-    """The ecosystem."""
+    """Name of the ecosystem."""
     target: str
-    """The target's name."""
+    """Name of the target."""
     model: str
-    """The compiled model's name; empty for the runtime."""
+    """Name of the compiled model; empty for the runtime."""
     id: str
-    """The identity of the model or the runtime that the agent reports, in hexadecimal digits."""
+    """Hexadecimal id of the model or runtime that the agent reports."""
     options: AgentOptions
-    """Sizes of buffers, and what the agent lets the host do."""
+    """Buffer sizes, and which requests the agent permits."""
     files: Files = field(repr=False)
-    """The text of each file."""
+    """File texts by name."""
     edited: frozenset[str] = field(repr=False)
-    """Files for users to edit, which are kept once they were."""
+    """Files that users edit, which are not overwritten."""
     room: ImageRoom | None = None
-    """The memory of images; None where a model is compiled in."""
+    """RAM for images; None for a compiled model."""
     built: Artifacts = field(default_factory=Artifacts, repr=False)
-    """The firmware, where it was built."""
+    """Binaries, if they were built."""
 
     def __repr__(self) -> str:
         return f"<AgentProject of {self.model or 'images'} for {self.target}: {self.package}, {len(self.files)} files>"
@@ -92,7 +93,7 @@ class AgentProject:
         return card(f"Agent for {self.target}", {k: v for k, v in self.json().items() if k != "files"})
 
     def json(self) -> dict[str, Any]:
-        """Names, settings and files as JSON types."""
+        """The project as JSON types."""
         options, room = self.options, self.room
         return {
             "package": self.package,
@@ -108,7 +109,7 @@ class AgentProject:
         }
 
     def write(self, output: str | Path, *, force: bool = False) -> list[str]:
-        """Writes the project to a folder or an archive; returns the user's files that were overwritten."""
+        """Writes the project to a folder or archive; returns user files that were overwritten."""
         return write_files(str(output), self.files, self.edited, force=force)
 
 
@@ -131,17 +132,17 @@ def agent(
     say: Say = silent,
     **options: Unpack[PackOptions],
 ) -> AgentProject:
-    """The agent of a board with a compiled model, or with the runtime for images, as a project for an ecosystem.
+    """Generate an agent project for an ecosystem: the agent with a compiled model, or with the runtime for images.
 
-    `model` is compiled with the options of `compile`. Without one, `runtime` are the kernels of a runtime, as those of
-    `mote.runtime`: the host loads images into `image_ram` bytes of RAM, whose tensors have `arena` bytes and whose
-    states have `states`; where the kernels are those of models, all that is at least what these need. With `keys`,
-    PEM files of public keys, images must be signed by one of them.
+    `model` is compiled with the options of `compile`. Without one, `runtime` names the kernels of a runtime, as in
+    `mote.runtime`: the host loads images into `image_ram` bytes of RAM, with `arena` bytes for tensors and `states`
+    bytes for states; if the kernels are those of models, at least what these need. With `keys` (PEM files of public
+    keys) images must be signed by one of them.
 
     `package` is zephyr, esp-idf, arduino, platformio, cmake, cmsis-pack or firmware: complete firmware of the part,
-    with files of the kinds `binaries` (elf, bin, hex, uf2). `production` leaves out what changes the device: `run`
-    takes neither code nor restarts, `identify` runs nothing either. `frame` are the bytes of a message, `scratch` those
-    of the RAM for code under tuning. `metadata` of packages is KEY=VALUE."""
+    with the file kinds `binaries` (elf, bin, hex, uf2). `production` leaves out requests that change the device: `run`
+    rejects code and restarts, `identify` also inferences. `frame` is the message size in bytes, `scratch` the RAM for
+    code under tuning. `metadata` of packages is KEY=VALUE."""
     chosen = chosen_settings(settings, options)
     _check(chosen, package, binaries, model, runtime)
     kept = _options(production, frame=frame, scratch=scratch)
@@ -190,7 +191,7 @@ def _with_model(
 
 
 def compiled_agent(compiled: Compiled, options: AgentOptions, about: Sequence[str] = ()) -> tuple[AgentPackage, bytes]:
-    """The agent of a compiled model for packagers, and the model's identity; `about` is metadata."""
+    """The agent of a compiled model for packagers, and the model's id; `about` is metadata."""
     project = compiled.project
     identity = model_id(project.files)
     glue = agent_glue(compiled.plan, project.options, identity)
@@ -243,7 +244,7 @@ def _with_runtime(
 
 
 def _firmware(settings: Settings, link: Callable[[Path], LinkedAgent], kinds: Sequence[str]) -> Artifacts:
-    """Bare-metal firmware with the agent: of the part, or of a core's board in QEMU."""
+    """Bare-metal firmware with the agent, for the part or for a core's board in QEMU."""
     with temporary_folder() as folder:
         linked = link(folder)
         files, took = firmware_files(linked.elf, linked.sources, settings, kinds, FIRMWARE_NAME)
@@ -252,14 +253,14 @@ def _firmware(settings: Settings, link: Callable[[Path], LinkedAgent], kinds: Se
 
 
 def _models(kernels: Kernels) -> list[str | Path | bytes]:
-    """The models whose kernels are meant; none for a set."""
+    """The models of a `kernels` argument; empty for a named set."""
     if isinstance(kernels, str):
         return [] if kernels in SETS else [kernels]
     return list(kernels)
 
 
 def _check_room(kernels: Kernels, asked: ImageRoom, options: AgentOptions) -> None:
-    """Refuses a runtime without memory for images."""
+    """Raises an error for a runtime without memory for images."""
     check_options(replace(options, image=asked.image or 1))
     if not _models(kernels) and not (asked.image and any(asked.arenas)):
         raise MoteError(
@@ -270,7 +271,7 @@ def _check_room(kernels: Kernels, asked: ImageRoom, options: AgentOptions) -> No
 
 
 def _room(kernels: Kernels, made: Runtime, asked: ImageRoom, say: Say) -> ImageRoom:
-    """The memory of images: as asked for, and as much as the models need whose kernels the runtime has."""
+    """RAM for images: as requested, at least as much as the models need whose kernels the runtime has."""
     images = [pack(model, made.settings, runtime=made.manifest, say=say) for model in _models(kernels)]
     arenas = [image.header["arena"] for image in images]
     return ImageRoom(
@@ -289,7 +290,7 @@ def _options(production: str, **sizes: int) -> AgentOptions:
 
 
 def _check(settings: Settings, package: str, binaries: Sequence[str], model: Any, runtime: Any) -> None:
-    """Refuses what an agent cannot run, and binaries of projects that others build."""
+    """Raises an error for settings that an agent does not support, and for binaries of projects built elsewhere."""
     if (model is None) == (runtime is None):
         raise MoteError(
             "runs a model that is compiled in, or images",

@@ -1,4 +1,4 @@
-"""`mote.board`: boards that can be reached, what their agents say, firmware with an agent, the text of a board."""
+"""`mote.board`: lists reachable boards, queries and flashes them, and reads their text output."""
 
 from __future__ import annotations
 
@@ -42,37 +42,37 @@ from mote.hardware.toolchain.emulators import find_emulator
 ACTIONS = ("list", "info", "flash", "log")
 LOOKING_S = 0.2
 KEPT = 1 << 20
-"""Bytes of text that `mote.board("log")` returns at most: the last ones."""
+"""Maximum bytes of text that `mote.board("log")` returns, the last ones."""
 
 
 @dataclass(frozen=True)
 class KnownBoard:
-    """A board that can be named."""
+    """A board that can be used."""
 
     name: str
     """Its name in boards.toml, or its address."""
     address: str
     """Its address."""
     target: str | None
-    """The stated target; None where the agent says it."""
+    """Stated target; None if only the agent knows."""
     origin: str
-    """`boards.toml`, `port` (a serial port that is there) or `emulated`."""
+    """Origin: `boards.toml`, `port` (a serial port) or `emulated`."""
     state: str
-    """`free`, `in use by process N`, `not connected` or the reason why it cannot be emulated."""
+    """State: `free`, `in use by process N`, `not connected`, or why it cannot be emulated."""
     note: str = ""
-    """The description of a serial port."""
+    """Description of the serial port."""
 
 
 @dataclass(frozen=True)
 class BoardList(Result):
-    """The boards that can be named here."""
+    """Boards that can be used on this host."""
 
     boards: tuple[KnownBoard, ...]
     """Boards of boards.toml, other serial ports, and emulated boards."""
     file: str
-    """The boards.toml that was read; empty where there is none."""
+    """The boards.toml in use; empty if there is none."""
     pools: dict[str, tuple[str, ...]]
-    """The pools of that file."""
+    """Pools of boards.toml: board names by pool name."""
 
     def __repr__(self) -> str:
         return f"<BoardList of {len(self.boards)} boards{f' from {self.file}' if self.file else ''}>"
@@ -85,26 +85,26 @@ class BoardList(Result):
 
 @dataclass(frozen=True)
 class BoardInfo:
-    """A device as its agent describes it."""
+    """Information from a board's agent."""
 
     name: str
     """Its name in boards.toml, or its address."""
     address: str
     """Its address."""
     identity: Identity
-    """Core, clock, counter, model and abilities as the agent states them."""
+    """Core, clock, counter, model and capabilities reported by the agent."""
     memories: tuple[tuple[int, int], ...]
-    """Address and bytes of each memory of the part."""
+    """(address, bytes) of each memory of the part."""
     inputs: tuple[int, ...]
-    """Bytes of each input of its model."""
+    """Bytes of each input of the model."""
     outputs: tuple[int, ...]
-    """Bytes of each output of its model."""
+    """Bytes of each output of the model."""
     scratch: int
-    """Bytes of RAM for code under tuning."""
+    """Bytes of scratch RAM for code under tuning."""
     image: int
-    """Bytes of RAM for images that the host loads."""
+    """Bytes of RAM for loaded images."""
     placed: str = ""
-    """How the model of this call got there; empty where none was given."""
+    """How this call put the model on the board; empty if none was given."""
 
     def __repr__(self) -> str:
         return f"<BoardInfo of {self.name}: {self.identity.target}, model {self.identity.model.hex()[:8]}>"
@@ -114,7 +114,7 @@ class BoardInfo:
         return card(f"Board {self.name}", {k: v for k, v in shown.items() if not isinstance(v, list)})
 
     def json(self) -> dict[str, Any]:
-        """All fields as JSON types, those of the identity among them."""
+        """All fields as JSON types, including those of the identity."""
         own = {key: value for key, value in asdict(self).items() if key != "identity"}
         counts = {"input_bytes": list(own.pop("inputs")), "output_bytes": list(own.pop("outputs"))}
         memories = [{"address": address, "bytes": size} for address, size in own.pop("memories")]
@@ -123,12 +123,12 @@ class BoardInfo:
 
 @dataclass(frozen=True)
 class BoardFlashed:
-    """Firmware with the agent and a model that a board has now."""
+    """Result of flashing a board with agent and model."""
 
     info: BoardInfo
-    """The device as its agent describes it."""
+    """Information from the agent after flashing."""
     how: str
-    """The tool that wrote it, or the emulated board that it was built for."""
+    """Flash tool that wrote it, or emulated board that it was built for."""
 
     def __repr__(self) -> str:
         return f"<BoardFlashed {self.info.name}: {self.how}>"
@@ -157,14 +157,13 @@ def board(
     say: Say = silent,
     show: Callable[[str], None] = lambda text: None,
 ) -> BoardList | BoardInfo | BoardFlashed | str:
-    """Boards with an agent.
+    """Work with boards that run an agent.
 
-    `action` is `list` (boards of boards.toml, serial ports, emulated boards), `info` (what the agent of a board says),
-    `flash` (firmware with the agent and a model, written with the tool of the user) or `log` (the text that a board
-    sends, for `seconds` or until it is interrupted; `show` gets it as it comes). `board` is a name of boards.toml or an
-    address. `model` is compiled for the board's target, or for `target`; an emulated board starts with one only.
-    `boards` is a boards.toml other than the usual one; `tool`, `port` and `probe` are those of `flash`.
-    """
+    `action` is `list` (boards of boards.toml, serial ports, emulated boards), `info` (query a board's agent), `flash`
+    (write firmware with agent and model by the user's tool) or `log` (text that a board sends, for `seconds` or until
+    interrupted; `show` receives it as it comes). `board` is a name in boards.toml or an address. `model` is compiled
+    for the board's target, or for `target`; an emulated board requires one. `boards` is another boards.toml than the
+    default; `tool`, `port` and `probe` are those of `flash`."""
     file = boards_file(boards)
     if action == "list":
         return _listed(file)
@@ -215,7 +214,7 @@ def _flashed(entry: BoardEntry, model: Any, settings: Settings, say: Say) -> Boa
 
 
 def _with_tool(entry: BoardEntry, tool: str, port: str, probe: str) -> BoardEntry:
-    """The board with the flash tool that was asked for."""
+    """The board with the requested flash tool."""
     if not (tool or port or probe):
         return entry
     stated = entry.flash or Flasher()
@@ -243,7 +242,7 @@ def _info(entry: BoardEntry, session: BoardSession, placed: str = "") -> BoardIn
 
 
 def _logged(entry: BoardEntry, seconds: float | None, show: Callable[[str], None]) -> str:
-    """The text of a real board; it is appended to the file that boards.toml names as well."""
+    """Text of a real board; also appended to the log file named in boards.toml."""
     if entry.address.is_emulated:
         raise MoteError(
             "is emulated, and starts with a model only", where=f"board {entry.label}", remedy="name another"

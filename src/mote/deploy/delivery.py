@@ -1,5 +1,5 @@
-"""`mote.delta`, `mote.sign`, `mote.verify_image`, `mote.ota` and `mote.flash`: images and firmware on their way to a
-device."""
+"""`mote.delta`, `mote.sign`, `mote.verify_image`, `mote.ota` and `mote.flash`: deliver images and firmware to
+devices."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 PASSPHRASE = "MOTE_KEY_PASSPHRASE"
-"""The environment variable with the passphrase of a private key."""
+"""Environment variable with the passphrase of a private key."""
 BAUD = 115_200
-"""Usual speed of a serial port."""
+"""Default baud rate of a serial port."""
 Address = tuple[str, int]
-"""A host, which may be empty, and a port."""
+"""(host or "", port)."""
 
 
 @dataclass(frozen=True)
@@ -43,9 +43,9 @@ class Delta:
     """A delta update from one image to another."""
 
     old: str
-    """The image that devices run."""
+    """Image that devices run."""
     new: str
-    """The image to update to."""
+    """Image to update to."""
     data: bytes = field(repr=False)
     """The delta, which `mote_update` applies on the device."""
     image_bytes: int
@@ -59,7 +59,7 @@ class Delta:
         return card(f"{self.old} → {self.new}", {"delta": sizes(len(self.data)), "image": sizes(self.image_bytes)})
 
     def write(self, path: str | Path) -> None:
-        """Writes the delta to a file, atomically; replaces a delta that is there."""
+        """Writes the delta to a file atomically; replaces an existing delta."""
         write_file(str(path), self.data, deltas.MAGIC)
 
     def json(self) -> dict[str, Any]:
@@ -69,8 +69,7 @@ class Delta:
 
 @explaining()
 def delta(old: str | Path, new: str | Path) -> Delta:
-    """Make a delta update between two images, for devices that run the first. The new one is signed if devices require
-    it."""
+    """Make a delta update from `old`, the image that devices run, to `new`, which is signed if devices require it."""
     before, after = load_image(str(old))[1], load_image(str(new))[1]
     made = deltas.encode(before, after, old_name=str(old), new_name=str(new))
     return Delta(str(old), str(new), made, len(after))
@@ -78,24 +77,24 @@ def delta(old: str | Path, new: str | Path) -> Delta:
 
 @dataclass(frozen=True)
 class Signing:
-    """The outcome of `mote.sign`: the files that were written."""
+    """Result of `mote.sign`: the written files."""
 
     key_id: str
-    """The id of the public key, in hexadecimal digits."""
+    """Hexadecimal id of the public key."""
     private_key: str | None = None
-    """The file of the new private key; None where no key was made."""
+    """File of the new private key; None if no key was made."""
     public_key: str | None = None
-    """The file of the new public key; None where no key was made."""
+    """File of the new public key; None if no key was made."""
     c_array: str | None = None
-    """The C header with the public key; None where none was asked for."""
+    """C header with the public key; None if not requested."""
     image: str | None = None
-    """The signed image; None where none was signed."""
+    """File of the signed image; None if none was signed."""
     version: int | None = None
     """The version of the signed image."""
     bytes: int | None = None
     """Bytes of the signed image."""
     replaced: bool | None = None
-    """Whether the image had another signature before."""
+    """Whether an earlier signature was replaced."""
 
     def __repr__(self) -> str:
         what = f"{self.image!r}, version {self.version}" if self.image else "no image"
@@ -119,12 +118,12 @@ def sign(
     c_array: str | Path | None = None,
     passphrase: Callable[[], str] | str | None = None,
 ) -> Signing:
-    """Sign an image with a private key (Ed25519), or make such a key.
+    """Sign an image with an Ed25519 private key, or make a key.
 
-    `key` is the PEM file of the private key; `new_key` makes one instead, with the public key beside it. The signed
-    image goes to `output`, or in place. `c_array` is a C header to write with the public key, for the firmware.
-    `passphrase` is that of the private key; without it, it comes from the environment variable MOTE_KEY_PASSPHRASE or
-    is asked for."""
+    `key` is the PEM file of the private key; `new_key` makes one instead, with the public key next to it. The signed
+    image is written to `output`, or in place. `c_array` is a C header to write with the public key, for the firmware.
+    `passphrase` is that of the private key; without it, the environment variable MOTE_KEY_PASSPHRASE or a prompt is
+    used."""
     if (key is None) == (new_key is None):
         raise MoteError("give either a key or the name of a new one", where="option key", remedy="key= or new_key=")
     if image is None and key is not None and c_array is None:
@@ -152,7 +151,7 @@ def sign(
 
 
 def _new(path: str, passphrase: Callable[[], str] | str | None, said: dict[str, Any]) -> Ed25519PrivateKey:
-    """A new key, in two files."""
+    """Makes a key pair, in two files."""
     secret = passphrase() if callable(passphrase) else passphrase
     private, public, key = keys.new_key(os.environ.get(PASSPHRASE, "") if secret is None else secret)
     beside = str(Path(path).with_name(f"{Path(path).stem}.pub.pem"))
@@ -168,7 +167,7 @@ def _private(path: str, passphrase: Callable[[], str] | str | None) -> Ed25519Pr
 
 
 def _public(path: str, passphrase: Callable[[], str] | str | None) -> bytes:
-    """The public key of a file with either."""
+    """Public key from a file with a public or private key."""
     data = read_file(path)
     return keys.read_public(data, path) if keys.PUBLIC in data else keys.public_of(_private(path, passphrase))
 
@@ -178,7 +177,7 @@ def _known(passphrase: Callable[[], str] | str) -> keys.Passphrase:
 
 
 def _asked(path: str) -> keys.Passphrase:
-    """From the environment, else from whoever sits at the terminal."""
+    """Passphrase from the environment, else by a prompt in the terminal."""
 
     def ask() -> str:
         known = os.environ.get(PASSPHRASE)
@@ -197,20 +196,20 @@ def _asked(path: str) -> keys.Passphrase:
 
 @dataclass(frozen=True)
 class ImageVerdict:
-    """Whether an image is signed with the private key that belongs to a public one."""
+    """Result of verifying an image's signature with a public key."""
 
     image: str
-    """The file."""
+    """Image file."""
     version: int
     """The version of the image."""
     verdict: Verdict
-    """valid, unsigned, other key or forged."""
+    """Verdict: valid, unsigned, other key or forged."""
     key_id: str
-    """The id of the public key, in hexadecimal digits."""
+    """Hexadecimal id of the public key."""
     signed_by: str | None
-    """The id of the key that the signature names; None without a signature."""
+    """Id of the key named by the signature; None without one."""
     learns: bool = False
-    """Whether the model learns on the device: the signature covers its weights as they are shipped."""
+    """Whether the model learns on the device; the signature covers its weights as shipped."""
 
     @property
     def valid(self) -> bool:
@@ -241,8 +240,8 @@ class ImageVerdict:
 
 @explaining()
 def verify_image(image: str | Path, key: str | Path) -> ImageVerdict:
-    """Check that an image is whole, and signed with the private key that belongs to the public `key` (a PEM file).
-    The verdict is true where the signature is valid."""
+    """Check that an image is complete and signed with the private key of the public `key` (a PEM file). The result is
+    truthy if the signature is valid."""
     signed = split(read_file(image), str(image))
     public = keys.read_public(read_file(key), str(key))
     signer = signed.signature.key_id.hex() if signed.signature else None
@@ -266,13 +265,13 @@ def ota(
     connections: int = Patience.connections,
     say: Say = silent,
 ) -> UpdateOutcome | Device:
-    """Update a device over the air to an image; without an image, ask what the device has (`Device`).
+    """Update a device over the air to an image; without one, query the device's state (`Device`).
 
-    Exactly one of `connect` ("host:port" where the device listens), `listen` (the address where it connects to) and
-    `serial` (a serial port, with its `baud`) says where the device is. `sources` are images that it may run already, of
-    which only the differences are sent. `restart=False` lets the device choose when to activate the model, `confirm`
-    confirms it from here; `wait` is the time for that in seconds, `timeout` the time for an answer, `connections` how
-    often a lost connection is opened again."""
+    Exactly one of `connect` ("host:port" where the device listens), `listen` (address that the device connects to) and
+    `serial` (a serial port, with its `baud` rate) is given. `sources` are images that it may run already, for delta
+    updates. `restart=False` lets the device choose when to activate the model; `confirm` confirms it from here; `wait`
+    is the time for that in seconds, `timeout` the time for a response, `connections` the number of times that a lost
+    connection is reopened."""
     link = device_line(connect, listen, serial, baud)
     patience = Patience(timeout, confirm_s=wait, connections=connections)
     plan = None if image is None else update_plan(image, sources, restart=restart, confirm=confirm)
@@ -282,13 +281,13 @@ def ota(
 
 
 def update_plan(image: str | Path, sources: Sequence[str | Path], *, restart: bool, confirm: bool) -> UpdatePlan:
-    """The image to install with its header, and the images that deltas may start from."""
+    """The image to install with its header, and images that deltas may start from."""
     header, data = load_image(str(image))
     return UpdatePlan(data, header, [load_image(str(path)) for path in sources], restarts=restart, confirms=confirm)
 
 
 def device_line(connect: Address | str | None, listen: Address | str | None, serial: str | None, baud: int) -> Line:
-    """The line to a device, of which exactly one way is given."""
+    """Transport to a device, from exactly one of the given options."""
     if sum(way is not None for way in (connect, listen, serial)) != 1:
         raise MoteError("give one of connect, listen and serial", where="option connect", remedy="`mote ota --help`")
     if serial is not None:
@@ -300,7 +299,7 @@ def device_line(connect: Address | str | None, listen: Address | str | None, ser
 
 
 def address(given: Address | str) -> Address:
-    """A host, which may be omitted, and a port."""
+    """Parses HOST:PORT; the host may be omitted."""
     if not isinstance(given, str):
         return given
     host, _, port = given.rpartition(":")
@@ -319,16 +318,16 @@ def _hello(session: Session) -> Device:
 
 @dataclass(frozen=True)
 class FlashResult:
-    """The command that writes a firmware to a part."""
+    """Command that writes a firmware to a part."""
 
     firmware: str
-    """The file or the folder."""
+    """Firmware file or folder."""
     target: str | None
-    """The part; None where it is not known."""
+    """The part; None if unknown."""
     tool: str
-    """The tool that writes."""
+    """Name of the flash tool."""
     command: FlashCommand
-    """The command of the tool."""
+    """The tool's command."""
 
     def __repr__(self) -> str:
         part = f" to {self.target}" if self.target else ""
@@ -340,7 +339,7 @@ class FlashResult:
         )
 
     def run(self) -> None:
-        """Runs the command, whose output is the user's to read."""
+        """Runs the command; its output goes to the user."""
         run_command(self.command)
 
     def json(self) -> dict[str, Any]:
@@ -356,12 +355,12 @@ class FlashResult:
 def flash(
     firmware: str | Path, target: str = "", *, tool: str = "", port: str = "", probe: str = "", dry_run: bool = False
 ) -> FlashResult:
-    """Write firmware to a part with a tool that is installed.
+    """Write firmware to a part with an installed flash tool.
 
     `firmware` is an .elf, .hex, .bin or .uf2 file, or a folder of `mote compile --output`. `target` is the part, by
-    default the one that the folder was built for. `tool` is a name of `mote doctor`, `port` a serial port, the serial
-    number of a probe, or the folder of a drive, `probe` OpenOCD's name of the probe. With `dry_run` the command is only
-    returned, and `run()` runs it later."""
+    default the one that the folder was built for. `tool` is a name in `mote doctor`, `port` a serial port, a probe's
+    serial number or a drive's folder, `probe` OpenOCD's name of the probe. With `dry_run` the command is only returned;
+    its `run()` executes it later."""
     job = flash_job(str(firmware), target, port, probe)
     chosen, command = flash_command(job, tool)
     made = FlashResult(str(firmware), job.part.target if job.part else None, chosen.name, command)

@@ -1,4 +1,4 @@
-"""`mote.dump`: the contents of an image as data."""
+"""`mote.dump`: parses the contents of an image."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ MEMORY_NAMES = {STATES: "states", IMAGE: "image", format.NO_MEMORY: "-"}
 
 @dataclass(frozen=True)
 class ImageDump:
-    """An image of `mote.pack` and its contents."""
+    """Parsed contents of an image of `mote.pack`."""
 
     image: str
-    """The file."""
+    """Image file."""
     contents: ImageContents
-    """The header, the kernels, inputs, outputs, steps and metadata, as they are recorded."""
+    """Header, kernels, inputs, outputs, steps and metadata."""
 
     def __repr__(self) -> str:
         header = self.contents.header
@@ -78,15 +78,15 @@ class ImageDump:
 
 @explaining()
 def dump(image: str | Path) -> ImageDump:
-    """Read an image of `mote.pack`: header, memory, inputs and outputs, kernels, operators and signature. Nothing of it
-    is executed, and the signature is not verified, which `mote.verify_image` does."""
+    """Read an image of `mote.pack`: header, memory, inputs and outputs, kernels, operators and signature. Nothing is
+    executed, and the signature is not verified (see `mote.verify_image`)."""
     data = read_image(image)
     with naming(str(image)):
         return ImageDump(str(image), read(data))
 
 
 def op_layers(image: ImageContents) -> list[Mapping[str, Any]]:
-    """The metadata of each op; empty for ops of bodies and jumps, and where names were omitted."""
+    """Metadata of each op; empty for ops of bodies, for jumps, and if names were omitted."""
     return [*image.layers, *[{}] * len(image.ops)][: len(image.ops)]
 
 

@@ -1,4 +1,4 @@
-"""Ed25519 keys in PEM files: reading, signing, verifying. Needs the package `cryptography`."""
+"""Reads Ed25519 keys from PEM files, signs and verifies. Needs the package `cryptography`."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def _check_installed() -> None:
 
 
 def read_private(data: bytes, where: str, passphrase: Passphrase) -> Ed25519PrivateKey:
-    """The private key of a PEM file (PKCS #8)."""
+    """Private key of a PEM file (PKCS #8)."""
     _check_installed()
     from cryptography.exceptions import UnsupportedAlgorithm
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -64,7 +64,7 @@ def read_private(data: bytes, where: str, passphrase: Passphrase) -> Ed25519Priv
 
 
 def read_public(data: bytes, where: str) -> bytes:
-    """The 32 bytes of the public key of a PEM file (SubjectPublicKeyInfo)."""
+    """Public key of a PEM file (SubjectPublicKeyInfo), 32 bytes."""
     _check_installed()
     from cryptography.exceptions import UnsupportedAlgorithm
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
@@ -97,8 +97,8 @@ def public_of(key: Ed25519PrivateKey) -> bytes:
 
 
 def new_key(passphrase: str) -> tuple[bytes, bytes, Ed25519PrivateKey]:
-    """A new key pair: PEM of the private key, encrypted with a passphrase if given, PEM of the public key, and the
-    key."""
+    """A new key pair: PEM of the private key (encrypted if a passphrase is given), PEM of the public key, and the key
+    object."""
     _check_installed()
     from cryptography.hazmat.primitives import serialization as pem
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -117,7 +117,8 @@ def sign(unsigned: SignedImage, key: Ed25519PrivateKey) -> SignedImage:
 
 
 def verify(signed: SignedImage, public_key: bytes) -> Verdict:
-    """Verifies an image. A mismatched key id alone is only a hint, but a genuine signature has the right one."""
+    """Verifies an image's signature. A different key id alone proves nothing, but a genuine signature always has the
+    right one."""
     _check_installed()
     from cryptography.exceptions import InvalidSignature
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
@@ -134,7 +135,7 @@ def verify(signed: SignedImage, public_key: bytes) -> Verdict:
 
 
 def c_array(public_key: bytes) -> str:
-    """The public key for firmware, as a C header."""
+    """C header with the public key for firmware."""
     rows = [", ".join(f"0x{byte:02x}" for byte in public_key[i : i + 8]) for i in range(0, len(public_key), 8)]
     body = ",\n    ".join(rows)
     return f"""{C_ARRAY}
@@ -153,4 +154,4 @@ static const uint8_t mote_public_key[{len(public_key)}] = {{
 
 
 C_ARRAY = "/* The public key that updates are verified with. */"
-"""The beginning of a header with a public key."""
+"""First line of a C header with a public key."""

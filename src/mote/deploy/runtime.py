@@ -1,4 +1,4 @@
-"""`mote runtime`: Mote's C runtime with a fixed set of kernels, for firmware that loads models as data."""
+"""`mote runtime`: builds Mote's C runtime with a fixed set of kernels, for firmware that loads models as data."""
 
 from __future__ import annotations
 
@@ -36,29 +36,29 @@ from mote.hardware.targets.flags import optimization
 
 ALL, MINIMAL, TUNED = "all", "minimal", "tuned"
 SETS: dict[str, Callable[[Target], Manifest]] = {ALL: stock, MINIMAL: minimal, TUNED: tuned}
-"""The sets of kernels for models that are not known yet, by name."""
+"""Named kernel sets for models not known yet."""
 EXAMPLE_MODEL = Path(mote.compiler.package.__file__).with_name("digits.tflite")
-"""The model of the example of a runtime for any model: models/digits.tflite."""
+"""Model used in the example of a general runtime: models/digits.tflite."""
 LEAST_TAPS = 8
-"""Window rows that every runtime supports."""
+"""Minimum number of window rows that every runtime supports."""
 FURTHER = 2
-"""Rows of other tensors that a window kernel takes in addition."""
+"""Additional row pointers of window kernels for other tensors."""
 NPU_BACKENDS = frozenset({"ethos-u", "ethos-u-stream"})
 """Backends whose jobs are kernels of a runtime."""
 OPERANDS = 16
-"""The most operands of an image's step (mote_room.h)."""
+"""Maximum operands of an image's step (mote_room.h)."""
 
 
 @dataclass(frozen=True)
 class Runtime:
-    """The C library of a runtime, and its manifest."""
+    """A runtime as a C library with its manifest."""
 
     manifest: Manifest
-    """The kernels of the runtime and their limits."""
+    """Kernels of the runtime and their limits."""
     settings: Settings
-    """The settings that its models are planned with."""
+    """Settings with which its models are planned."""
     package: Package
-    """The description of the C library for packagers."""
+    """Description of the C library for packagers."""
 
     def __repr__(self) -> str:
         return (
@@ -73,7 +73,7 @@ class Runtime:
         )
 
     def json(self) -> dict[str, Any]:
-        """Kernels, limits and files as JSON types."""
+        """The runtime as JSON types."""
         limits = self.manifest.limits
         return {
             "target": self.manifest.target,
@@ -84,7 +84,7 @@ class Runtime:
 
     @property
     def files(self) -> dict[str, str]:
-        """The files of a folder of C."""
+        """Files of the C library."""
         return default_files(self.package)
 
     @property
@@ -93,7 +93,7 @@ class Runtime:
         return list(self.package.sources)
 
     def with_files(self, files: Mapping[str, str]) -> Runtime:
-        """Adds files that are not compiled with the library: adapters."""
+        """The runtime with additional files that are not compiled with the library (adapters)."""
         return replace(self, package=self.package.with_files(files))
 
     def described(self, metadata: Metadata) -> Runtime:
@@ -101,8 +101,8 @@ class Runtime:
         return replace(self, package=self.package.described(metadata))
 
     def write(self, output: str | Path, package: Sequence[str] = (), *, force: bool = False) -> list[str]:
-        """Writes the library atomically, for the ecosystems in `package` or as a folder of C, in place of what Mote
-        wrote there."""
+        """Writes the library atomically, for the ecosystems in `package` or as a folder of C; replaces what Mote wrote
+        there."""
         return write_packages(str(output), dict.fromkeys(package, self.package), self.package, force=force)
 
 
@@ -114,10 +114,10 @@ def runtime(
     say: Say = silent,
     **options: Unpack[CommonOptions],
 ) -> Runtime:
-    """A runtime for a target with the kernels of the stock runtime (`all`), of int8 CNNs (`minimal`; `tuned`: with fast
-    ones for cores with DSP instructions), or of given models: with code specialized for their layers, and portable
-    kernels for other shapes. `update` adds the over-the-air update module. Options are those of `pack`, which plan the
-    models."""
+    """Build a runtime for a target with the kernels of the stock runtime (`all`), of int8 CNNs (`minimal`; `tuned` adds
+    fast ones for cores with DSP instructions), or of given models: code specialized for their layers plus portable
+    kernels for other shapes. `update` adds the over-the-air update module. Options are those of `pack`, with which
+    models are planned."""
     settings = chosen_settings(settings, options)
     if settings.train and isinstance(kernels, str) and kernels in SETS:
         raise MoteError(
@@ -163,14 +163,14 @@ def _manifest(kernels: str | Sequence[str | Path | bytes], settings: Settings, s
 
 
 def _with_backends(own: Manifest, settings: Settings) -> Manifest:
-    """A set with the kernels that backends have, and no others: they need drivers."""
+    """The set with the kernels of the requested backends only, since those need drivers."""
     kernels = [kernel for kernel in own.kernels if not kernel.fails]
     kernels += npu_kernels() if set(settings.backend) & NPU_BACKENDS else ()
     return replace(own, kernels=tuple(merged(kernels)))
 
 
 def _portable(plan: Plan) -> Iterator[Packed]:
-    """Portable kernels for each operator alone, on any core: the planner's starting point, and for other shapes."""
+    """Portable kernels of each single operator for any core: the planner's fallback, also for other shapes."""
     for part in plan.all:
         for op in part.graph.ops:
             if not (op.is_view or op.bodies):

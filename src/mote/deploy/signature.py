@@ -1,8 +1,7 @@
-"""Signatures of images: the block behind a signed image, and its validation.
+"""Image signatures: the block that follows a signed image, and its validation.
 
-The signature covers every byte of the image, its header with the version among them. It names the key that made it by
-an id, so that a device with several keys, or a person with the wrong one, need not guess.
-"""
+The signature covers every byte of the image, including the header with the version. It contains the id of its key, so
+that devices with several keys need not try all."""
 
 from __future__ import annotations
 
@@ -16,7 +15,7 @@ from mote.compiler.emit.image.reader import NEWER, ImageError, read_header, read
 
 @dataclass(frozen=True)
 class ImageSignature:
-    """The signature block behind an image."""
+    """Signature block after an image."""
 
     key_id: bytes
     value: bytes
@@ -29,7 +28,7 @@ class ImageSignature:
 
 @dataclass(frozen=True)
 class SignedImage:
-    """The bytes of a file: a complete image, and its signature if any, unverified."""
+    """A file split into the complete image and its signature, if any (unverified)."""
 
     image: bytes
     version: int
@@ -41,12 +40,12 @@ class SignedImage:
 
 
 def key_id(public_key: bytes) -> bytes:
-    """The id of a 32-byte public key."""
+    """Id of a 32-byte public key."""
     return sha512(public_key).digest()[:8]
 
 
 def split(data: bytes, where: str) -> SignedImage:
-    """Splits a file into image and signature; refuses damaged ones."""
+    """Splits a file into image and signature; raises an error if damaged."""
     with naming(where):
         header = read_header(data)
         return SignedImage(data[: header["bytes"]], header["version"], _signature(data[header["bytes"] :]))

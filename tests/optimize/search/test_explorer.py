@@ -14,7 +14,7 @@ from mote.base.errors import BudgetError, InternalError, MoteError
 from mote.compiler.kernels import library
 from mote.compiler.options.parsing import UNLIMITED, point_settings
 from mote.compiler.settings import make_settings
-from mote.optimize.search.explorer import Front, Planned, _Found, _point, explore_around
+from mote.optimize.search.explorer import Front, Planned, _NamedPlan, _point, explore_around
 from tests.helpers.network import Net
 from tests.helpers.support import emulated
 
@@ -127,7 +127,7 @@ def test_a_front_around_a_compiled_model_is_the_same(options: dict[str, int], mo
 def test_a_point_is_not_called_after_bytes_that_it_does_not_take() -> None:
     plan = Planned("", arena=900, static=10, estimate=0, macs=0, constants=0, steps=1, by_rows=0)
     for budgets, name in (([910], "ram-910"), ([9001, 9000], "within-9000"), ([9000, 910], "ram-910")):
-        assert _point(_Found(plan, [f"ram-{b}" for b in budgets]), None).names == (name,)
+        assert _point(_NamedPlan(plan, [f"ram-{b}" for b in budgets]), None).names == (name,)
 
 
 def test_names() -> None:

@@ -20,7 +20,7 @@ from mote.compiler.prepared import prepared
 from mote.compiler.settings import make_settings
 from mote.optimize.search import running
 from mote.optimize.tune.database import CostDatabase
-from mote.optimize.tune.space import Setup, Space, shared, with_flags
+from mote.optimize.tune.space import Setup, Space, start_setup, with_flags
 from mote.optimize.tune.trials import TuningTask, restored, tried
 from mote.optimize.tune.tuner import Best, Tuner, TuningEffort
 from tests.optimize.tune.counting import SMALL, Counted
@@ -154,7 +154,7 @@ def _best_with(monkeypatch: pytest.MonkeyPatch, measurer: Counted, pack: Callabl
     with running(of) as runner:
         made = Tuner(of, runner, CostDatabase(), TuningEffort(600))
         made.first = made.best = Best(Setup(), restored(tried(of, Setup())))
-        made._kernels(made._ground())
+        made._kernels(made._search_state())
         return made.best
 
 
@@ -195,13 +195,13 @@ def test_structure() -> None:
     with running(of := TuningTask(source, settings, Counted((move.pin,)))) as runner:
         made = Tuner(of, runner, CostDatabase(), TuningEffort(600))
         made.first = made.best = Best(Setup(), restored(tried(of, Setup())))
-        made._structure(made._ground())
+        made._structure(made._search_state())
     assert move.pin in made.best.setup.kernels.values()
     assert 10 in [time.cycles for time in made.best.trial.times] and made.best.cycles < made.first.cycles
 
 
 def test_setups() -> None:
-    setup = shared(make_settings("stm32l4r5", optimize="speed"))
+    setup = start_setup(make_settings("stm32l4r5", optimize="speed"))
     pinned = setup.pinned({"1": "gemm4[columns=2,constants=ram]", "2": "gemm4[constants=flash]"})
     assert pinned.without_places().kernels == {"1": "gemm4[columns=2]", "2": "gemm4"}
     assert str(replace(pinned, flags="O2", place_code="ram")) == "O2, code in RAM, 2 kernels pinned"

@@ -1,4 +1,4 @@
-"""`mote convert`: converts a model of any format to a `.tflite` file, and verifies it with LiteRT."""
+"""`mote convert`: converts a model of any format to a `.tflite` file and verifies it with LiteRT."""
 
 from __future__ import annotations
 
@@ -33,27 +33,27 @@ from mote.ir.ops.common import ROUNDED_INPUTS
 
 LACKING = "no reference kernel"
 NONE_SUCH = "LiteRT has no such operator"
-"""Reason for operators without a reference kernel in LiteRT."""
+"""Reason that operators without a reference kernel in LiteRT state."""
 
 
 @dataclass(frozen=True)
 class Check:
-    """Comparison of LiteRT's results on the new file, tensor by tensor."""
+    """Comparison of LiteRT's results on the new file with a reference, tensor by tensor."""
 
     reference: str
-    """The reference that results were compared with."""
+    """Name of the reference."""
     inputs: int
-    """Inputs on which tensors were compared."""
+    """Number of inputs."""
     tensors: int
-    """Tensors that were compared on each input."""
+    """Number of tensors compared on each input."""
     passed: bool
     """Whether integers are equal, and floats within rounding tolerance."""
     exact: bool
     """Whether everything is bit-exact."""
     max_abs_diff: float
-    """The largest difference of an element."""
+    """Largest element difference."""
     mismatches: list[Mismatch]
-    """The tensors that differ."""
+    """Tensors that differ."""
 
 
 @dataclass(frozen=True)
@@ -80,23 +80,23 @@ class Converted:
     """A model as a `.tflite` file."""
 
     model: str
-    """The model's file, or what its object is called."""
+    """Model file name, or a description of the model object."""
     format: str
     """The format of the model."""
     data: bytes = field(repr=False)
-    """The file."""
+    """Contents of the `.tflite` file."""
     inputs: list[Edge]
     """The inputs of the file."""
     outputs: list[Edge]
     """The outputs of the file."""
     operators: int
-    """Operators in the file."""
+    """Number of operators in the file."""
     warnings: tuple[str, ...]
     """Warnings about the model."""
     notes: tuple[str, ...]
-    """Differences between the file and the model, and why they were not compared, if so."""
+    """Differences between file and model, and why they were not compared if so."""
     check: Check | None
-    """None: not requested, or LiteRT cannot run this model, which a note then says."""
+    """Comparison with LiteRT; None if not requested or if LiteRT cannot run the model (see `notes`)."""
 
     def __repr__(self) -> str:
         checked = "not checked" if self.check is None else "checked" if self.check.passed else "DIFFERENT"
@@ -115,7 +115,7 @@ class Converted:
         write_file(str(path), self.data, IDENTIFIER, IDENTIFIER_AT)
 
     def json(self) -> dict[str, Any]:
-        """All fields but the file as JSON types."""
+        """The result as JSON types, without the file."""
         return {name: value for name, value in asdict(self).items() if name != "data"} | {"bytes": len(self.data)}
 
 
@@ -133,7 +133,7 @@ def convert(
     seed: int = 0,
 ) -> Converted:
     """Converts a model, given as to `compile`, to a `.tflite` file: `convert(model).write("model.tflite")`. With
-    `verify` LiteRT runs the file on so many inputs, and every tensor that the model has too is compared."""
+    `verify`, LiteRT runs the file on `inputs` random inputs, and every tensor that the model also has is compared."""
     check_at_least("inputs", inputs, 1)
     check_at_least("seed", seed, 0)
     source = source_of(model, **reading(shapes, signature, constants), edges=edges, example_inputs=example_inputs)
@@ -165,20 +165,21 @@ def convert(
 
 
 def edges_of(graph: Graph, ids: Sequence[int]) -> list[Edge]:
-    """Tensors as the file's inputs or outputs."""
+    """Describes tensors as inputs or outputs of the file."""
     return [Edge(t.name, t.dtype, t.shape) for t in (graph.tensors[i] for i in ids)]
 
 
 def _mistakes(graph: Graph) -> dict[str, bool]:
-    """Operators that LiteRT's reference kernels compute wrongly or lack, and whether they lack them. Weights that
-    LiteRT would quantize dynamically are written as float, and operators that TFLite lacks are decomposed."""
+    """Reasons why operators cannot be compared with LiteRT's reference kernels (wrong or missing), and whether the
+    kernel is missing. Excludes weights that LiteRT would quantize dynamically (written as float) and operators that
+    TFLite lacks (decomposed)."""
     reasons = {reason: op for op in graph.ops if (reason := op.misjudged(graph))}
     written_out = {ROUNDED_INPUTS, NONE_SUCH, *(f"LiteRT has no {op.kind}" for op in reasons.values())}
     return {reason: LACKING in reason for reason in reasons if reason not in written_out}
 
 
 def differences(graph: Graph, rounded: int = 0) -> list[str]:
-    """Differences between the file and the model."""
+    """Text descriptions of the differences between file and model."""
     texts = []
     for what, ids in (("input", graph.inputs), ("output", graph.outputs)):
         for t in (graph.tensors[i] for i in ids):
@@ -195,16 +196,16 @@ def differences(graph: Graph, rounded: int = 0) -> list[str]:
 
 @dataclass(frozen=True)
 class _Judge:
-    """The reference for the new file, by the graph's tensor ids."""
+    """Reference to compare the new file with, by the graph's tensor ids."""
 
     name: str
     values: reference.Reference | None
-    """None: each operator is evaluated on LiteRT's inputs to it, since floats halfway between two steps may be rounded
-    either way."""
+    """Computes the reference values; None: evaluate each operator on LiteRT's inputs to it, since floats halfway
+    between two steps may be rounded either way."""
     of_file: bool
-    """Values are in the model's layout instead of the graph's."""
+    """Whether values have the model's layout instead of the graph's."""
     fast: bool
-    """LiteRT runs its default kernels, as it has no reference kernels for some layers."""
+    """Whether LiteRT runs its optimized kernels, as it lacks reference kernels for some layers."""
 
 
 def _check_installed() -> None:
@@ -255,13 +256,13 @@ def _checked(wanted: _Judge, graph: Graph, exported: Exported, inputs: int, seed
 
 
 def _stored(t: Tensor, value: Array) -> Array:
-    """A tensor of the file in the graph's type: uint8 minus 128 as int8."""
+    """A tensor of the file in the graph's type: uint8 becomes int8 by subtracting 128."""
     signed = value.dtype == np.uint8 and t.dtype == DType.INT8
     return ((value ^ np.uint8(128)).view(np.int8) if signed else value).reshape(t.shape)
 
 
 def _decided(graph: Graph) -> frozenset[int]:
-    """Tensors that depend on a comparison of floats: either result is right where they are equal up to rounding, so
+    """Tensors that depend on a comparison of floats: where these are equal up to rounding either result is right, so
     later operators are evaluated on LiteRT's choice."""
     decided: set[int] = set()
     for op in graph.ops:

@@ -1,4 +1,4 @@
-"""`mote evaluate`: accuracy of a compiled model on labelled data, and where it was lost."""
+"""`mote evaluate`: accuracy of a compiled model on labelled data, and which layers lose it."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ from mote.ir.graph.tensor import Array
 __all__ = ["Evaluation", "evaluate", "score"]
 
 EVENTS = "events"
-"""The metric of recordings."""
+"""Name of the metric for recordings."""
 SHARED_OPTIONS = ("stream", "hop", "causal")
-"""Settings that the compared model gets as well."""
+"""Settings that are also applied to the model compared against."""
 MOVED = "channels of the data were moved to where the model has them"
 LAYER_SAMPLES = 32
-"""Samples on which layers of two models are compared."""
+"""Number of samples for comparing layers of two models."""
 
 
 @explaining()
@@ -63,18 +63,18 @@ def evaluate(
     say: Say = silent,
     **options: Unpack[CompileOptions],
 ) -> Evaluation:
-    """Evaluates a model on labelled data (`mote.frontends.data.dataset`): the compiled C on the host, the format's own
-    runtime, with a microcontroller as `target` also `samples` on the emulated core (8 unless given), or on a `board`
-    (all unless given: then its answers are scored, too), and `against` another model, layer by layer. `model` is
-    compiled, or given with options as to `mote.compile`; data is preprocessed by the very integers that preprocessing
-    before the model computes on a device (`dataset(data, preprocess=...)`).
+    """Evaluates a model on labelled data (`mote.frontends.data.dataset`): the compiled C on the host; the format's own
+    runtime; with a microcontroller `target` also `samples` on the emulated core (default 8), or on a `board` (default
+    all; its answers are then scored too); and `against` another model, layer by layer. `model` is compiled, or given
+    with options as to `mote.compile`; data is preprocessed with the same integer arithmetic as on a device
+    (`dataset(data, preprocess=...)`).
 
-    `metric` is top1, topK, auc, rmse, mae or events; without one it is what suits answers and labels. In recordings
-    `event` is the class whose score has to exceed `threshold`. `worst` inputs are listed.
+    `metric` is top1, topK, auc, rmse, mae or events; by default it is chosen by outputs and labels. In recordings
+    `event` is the class whose score must exceed `threshold`. `worst` is the number of worst samples to list.
 
-    With `train` and `train_data` (`mote.compile`) the model is scored before and after it has learned these samples as
-    a device does, one by one: each once in their order, or in so many `epochs`, shuffled by `seed`. `keep` are samples
-    of what it knew before: how much of that it forgets."""
+    With `train` and `train_data` (`mote.compile`) the model is scored before and after on-device training on these
+    samples, one by one: each once in order, or in `epochs` epochs shuffled by `seed`. `keep` are samples of previous
+    knowledge, to measure forgetting."""
     check_at_least("samples", samples or 0, 0)
     check_at_least("worst", worst, 0)
     given = dataset(data, labelled=True)
@@ -111,7 +111,7 @@ def evaluate(
 
 
 def _checked(metric: str, data: Dataset) -> str:
-    """The metric to use; recordings have a metric of their own."""
+    """Validates the metric; recordings have a metric of their own."""
     if data.stream is None and metric:
         check_metric(metric)
     if data.stream is None or metric in ("", EVENTS):
@@ -122,7 +122,7 @@ def _checked(metric: str, data: Dataset) -> str:
 
 
 def _check_training(compiled: Compiled, data: Dataset, training: Mapping[str, Any], others: Mapping[str, Any]) -> None:
-    """Refuses options of training without it, and with it those that are not for models that learn."""
+    """Raises an error for training options without training, and for options that training does not support."""
     learns = bool(compiled.settings.train)
     wrong = next((name for name, value in (others if learns else training).items() if value is not None), None)
     if wrong is not None:
@@ -173,7 +173,7 @@ def _against(compiled: Compiled, model: Any, data: Dataset, answers: Array, how:
 
 
 def _layers(compiled: Compiled, other: Compiled, data: Dataset, same: Dataset) -> tuple[list[LayerNoise], int]:
-    """Compares the layers of two models on some samples; returns their number too."""
+    """Compares the layers of two models on some samples; returns the layers and the number of samples."""
     graph, theirs = comparable(compiled.source), comparable(other.source)
     mine, others = posed(graph, data), posed(theirs, same)
     chosen = mine.some(LAYER_SAMPLES)

@@ -1,4 +1,4 @@
-"""Reference results for models with parts of external generators that are not compared bit for bit."""
+"""Reference results for models with regions of external generators that need not be bit-exact."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from mote.ir.graph.region import Numbers, in_order, joined
 from mote.ir.graph.tensor import Array
 
 Given = Callable[["ExternalPart"], Mapping[int, Array]]
-"""A callback: the outputs of a part that the compiled code computed, by tensor id."""
+"""Callback that returns the outputs that the compiled code computed for a part, by tensor id."""
 
 
 @dataclass(frozen=True)
 class ExternalPart:
-    """A region that an external generator computes, and that is not judged as exact."""
+    """A region computed by an external generator that need not be bit-exact."""
 
     place: int
-    """Its index among `Plan.works`."""
+    """Index in `Plan.works`."""
     ops: Numbers
     region: Op
     kernel: Offloaded
@@ -32,13 +32,13 @@ class ExternalPart:
         return self.kernel.artifact.judgement is not Judgement.REFERENCE
 
     def reference(self, graph: Graph, values: Sequence[Array | None]) -> list[Array]:
-        """The outputs that its generator's own reference computes."""
+        """Outputs according to the generator's own reference."""
         (generator,) = named([self.kernel.family])
         return generator.reference(self.region, graph, values)
 
 
 def parts(plan: Plan) -> list[ExternalPart]:
-    """The regions of a plan that are not judged as exact."""
+    """The regions of a plan that need not be bit-exact."""
     apart = [
         ExternalPart(i, steps[0].ops, op, steps[0].kernel)
         for i, (op, steps) in enumerate(plan.works)
@@ -57,8 +57,8 @@ def parts(plan: Plan) -> list[ExternalPart]:
 def followed(
     graph: Graph, apart: Sequence[ExternalPart], case: Mapping[int, Array], given: Given
 ) -> tuple[dict[int, Array], dict[int, Array]]:
-    """The expected value of every tensor, and the value that its consumers read: of an external part, its own
-    output."""
+    """Expected values of all tensors, and the values that their consumers read: for an external region its own outputs,
+    else the expected values."""
     by_ops = {part.ops: part for part in apart}
     inside = {n for ops in by_ops for n in ops}
     pieces = [*by_ops, *((n,) for n in range(len(graph.ops)) if n not in inside)]

@@ -1,4 +1,4 @@
-"""Images (`.mote` files) in place of models: run, verified and profiled on a core."""
+"""Runs, verifies and profiles images (`.mote` files) on a core."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ MARKS = {
     Mode.DUMP: "mote_trace((unsigned)op, data, bytes);",
     Mode.PROFILE: "mote_mark((unsigned)op);",
 }
-"""C code of the glue that marks the end of an op, except labels."""
+"""C code that marks the end of an op in the glue code, by mode (labels excepted)."""
 PREPARING = (
     *("io", "numerics", "shrink", "stream", "hop", "causal", "edges", "shapes", "features", "outputs"),
     *("signature", "constants", "labels", "postprocess", "train", "train_data"),
@@ -74,7 +74,7 @@ PREPARING = (
 
 @dataclass(frozen=True)
 class TracedOp:
-    """A traced op, as recorded in the image."""
+    """An op of an image whose results are traced."""
 
     name: str
     number: str
@@ -82,30 +82,30 @@ class TracedOp:
     kernel: str
     macs: int
     tensors: tuple[Tensor, ...] = ()
-    """The traced tensors, if recorded."""
+    """Traced tensors, if recorded in the image."""
     rows: tuple[int, ...] | None = None
-    """Traced rows of the first tensor in order; None: from first to last."""
+    """Traced rows of the first tensor, in order; None for all rows."""
     layout: Layout = NHWC
 
 
 @dataclass(frozen=True)
 class LoadedImage:
-    """An image and its kernels, for a target."""
+    """A loaded image with its kernels, for a target."""
 
     path: str
-    """The file."""
+    """File name."""
     data: bytes
-    """The bytes of the image, without its signature."""
+    """Image bytes without signature."""
     image: reader.ImageContents
-    """The contents of the image."""
+    """Parsed contents of the image."""
     kernels: list[KernelRecord]
-    """The kernels that the image needs."""
+    """Kernels that the image needs."""
     limits: Limits
-    """The limits of the runtime."""
+    """Limits of the runtime."""
     settings: Settings
-    """The target and how the runtime is built."""
+    """Target and build options of the runtime."""
     signature: bytes = b""
-    """The signature behind the image, which devices with keys ask for."""
+    """Signature that follows the image, required by devices with keys."""
 
     def __repr__(self) -> str:
         return f"<LoadedImage {self.path!r} for {self.target.name}: {len(self.data):,} bytes>"
@@ -134,7 +134,7 @@ class LoadedImage:
 
     @property
     def target(self) -> Target:
-        """The target that it runs on."""
+        """The target to run on."""
         return self.settings.target
 
     @property
@@ -143,7 +143,7 @@ class LoadedImage:
 
     @cached_property
     def layers(self) -> list[TracedOp]:
-        """The recorded layers; without a record all ops."""
+        """Layers recorded in the image; without a record all ops."""
         ops = self.image.ops
         if not self.image.layers:
             return [TracedOp(op.name or f"op {i}", str(i), op.form.name, op.kernel, 0) for i, op in enumerate(ops)]
@@ -153,7 +153,7 @@ class LoadedImage:
 
     @cached_property
     def graph(self) -> Graph:
-        """Inputs and outputs as a graph without operators."""
+        """A graph with the image's inputs and outputs, without operators."""
         turned = turned_ports(self.image)
         ports = [_port(i, port, i in turned) for i, port in enumerate((*self.image.inputs, *self.image.outputs))]
         count = len(self.image.inputs)
@@ -171,7 +171,7 @@ class LoadedImage:
 
     @cached_property
     def firmware(self) -> Firmware:
-        """The firmware for the harness."""
+        """Test firmware of the image."""
         works, name = len(self.layers), self.name
         marks = {**MARKS, Mode.MARK: project.labels(works)}
         files = project.files(self.data, self.image, name, self.kernels, self.limits)
@@ -191,8 +191,8 @@ class LoadedImage:
 
     @property
     def _traced(self) -> tuple[int, int]:
-        """Bytes that the ops of an image show in an inference, at most, and in how many parts. Those of loops and
-        branches run as often as the data say."""
+        """Maximum bytes and number of parts that the ops trace in an inference; limits apply for loops and branches,
+        whose trip counts depend on data."""
         if self.image.features & format.Feature.CONTROL:
             return MOST_TRACED, MOST_PARTS
         placed = [(op.fields, op.out) for op in self.image.ops if op.out is not None]
@@ -220,8 +220,8 @@ def load_image(
     runtime: str | Path | None = None,
     **options: Unpack[CompileOptions],
 ) -> LoadedImage:
-    """Read an image, to be run with the kernels of a runtime's folder or of the stock runtime. Only the options
-    `target` and `optimize` apply, as the model is already planned."""
+    """Read an image, to be run with the kernels of a runtime folder or the stock runtime. Only the options `target` and
+    `optimize` apply, as the model is already planned."""
     settings = settings if settings is not None else make_settings(**options)
     data = reader.read_image(path)
     description = reader.read(data)
@@ -234,7 +234,7 @@ def load_image(
 
 
 def known_kernels(runtime: str | Path | None, target: Target) -> Manifest:
-    """The kernels of a runtime in a folder, or of the stock runtime."""
+    """Kernels of a runtime folder, or of the stock runtime."""
     return stock(target) if runtime is None else read_manifest(runtime)
 
 
@@ -246,7 +246,7 @@ def _port(number: int, port: reader.PortInfo, turned: bool) -> Tensor:
 
 
 def _layer(name: str, told: Mapping[str, Any]) -> TracedOp:
-    """A layer as recorded in an image; invalid fields are ignored."""
+    """Parses a layer record of an image."""
     try:
         tensors = tuple(_tensor(t) for t in told.get("tensors", ()))
         rows = tuple(map(int, told["rows"])) if "rows" in told else None
@@ -294,7 +294,7 @@ def run_image(
     board: str | None = None,
     layers: bool = True,
 ) -> RunResult:
-    """`mote.run` for an image. The stack bound is unknown, as kernels are called through pointers."""
+    """`mote.run` for an image. The stack bound is unknown, as kernels are called through function pointers."""
     names = short_names([x.name for x in loaded.layers])
     known = [
         LayerCost(x.number, x.name, x.kind, x.kernel, x.macs, None, short)
@@ -325,7 +325,7 @@ def profile_image(
     board: str | None = None,
     layers: bool = True,
 ) -> Profile:
-    """`mote.profile` for an image. Markers between layers add some instructions to each."""
+    """`mote.profile` for an image. Markers between layers add a few instructions to each."""
     names = short_names([x.name for x in loaded.layers])
     known = [
         LayerFacts(x.number, x.name, x.kind, x.kernel, x.macs, short=short)
@@ -350,9 +350,9 @@ def verify_image(
     sanitize: bool = False,
     say: Say = silent,
 ) -> VerifyResult:
-    """Compares all recorded tensors of an image with the reference, for inputs as `mote.verify` takes them. The model
-    is `source`, or the file beside the image that it was packed from; where there is none, outputs are compared with
-    those of the portable kernels on the host, and the result says so."""
+    """Compares all recorded tensors of an image with the reference, for inputs as in `mote.verify`. The reference is
+    the model `source`, or the file next to the image that it was packed from; without one, outputs are compared with
+    portable kernels on the host, and the result says so."""
     model = _source(loaded, source)
     if model is None:
         known = None if data is None else dataset(data, several=False).cases(loaded.graph)
@@ -392,13 +392,13 @@ def verify_image(
 
 
 def _options(loaded: LoadedImage) -> Mapping[str, Any]:
-    """The options that an image was packed with."""
+    """Options that the image was packed with."""
     options = loaded.image.about.get("options", {})
     return options if isinstance(options, Mapping) else {}
 
 
 def _source(loaded: LoadedImage, source: Any) -> Source | None:
-    """The model that an image was packed from."""
+    """The model that the image was packed from; None if not found."""
     wanted = bytes(loaded.image.header["source"])
     if source is not None:
         given = source_of(source)

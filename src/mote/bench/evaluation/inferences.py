@@ -1,4 +1,4 @@
-"""Inferences from samples: one per sample, or a recording as windows or frames."""
+"""Splits data into inferences: one per sample, or windows or frames of a recording."""
 
 from __future__ import annotations
 
@@ -20,25 +20,25 @@ from mote.ir.ops.features.scores import ScoreOp
 
 @dataclass(frozen=True, eq=False)
 class Posed:
-    """The inferences of a dataset for one graph."""
+    """A dataset as inferences of one graph."""
 
     cases: Sequence[dict[int, Array]]
     data: Dataset
-    """One sample per inference."""
+    """The data with one sample per inference."""
     recorded: RecordingInfo | None = None
-    """The recording's properties, where it is one."""
+    """Properties of the recording; None for samples."""
     times: Array | None = None
-    """For a recording: the end time of each inference's input in seconds."""
+    """End time of each inference's input in seconds, for recordings."""
     kept: bool = False
-    """Whether each inference continues from the states of the one before."""
+    """Whether inferences are consecutive steps that share states."""
     warm: int = 0
-    """Number of warm-up inferences."""
+    """Number of warm-up inferences, which are not scored."""
 
     def __len__(self) -> int:
         return len(self.cases)
 
     def some(self, count: int) -> list[int]:
-        """A subset of inferences: evenly spread, or the first ones of a stream."""
+        """Indices of `count` inferences: evenly spaced, or the first ones of a stream."""
         if self.kept:
             return list(range(min(self.warm + count, len(self))))
         return sorted({int(i) for i in np.linspace(0, len(self) - 1, min(count, len(self)))})
@@ -46,8 +46,8 @@ class Posed:
 
 def posed(graph: Graph, data: Dataset, *, axis: int | None = None) -> Posed:
     """Splits data into inferences of a graph. A recording becomes overlapping windows with a hop of one frame; with
-    `axis` (`Settings.stream`), or for a stateful model, chunks of new frames. States of post-processing alone continue
-    over windows."""
+    `axis` (`Settings.stream`) or for a stateful model it becomes chunks of new frames. States of post-processing alone
+    continue over windows."""
     if data.stream is None:
         return Posed(data.cases(graph), data)
     if len(graph.inputs) != 1 or len(data.inputs) != 1:
@@ -73,13 +73,13 @@ def posed(graph: Graph, data: Dataset, *, axis: int | None = None) -> Posed:
 
 
 def _remembers_inputs(graph: Graph) -> bool:
-    """Whether a model continues from one inference to the next, and not only steps behind it."""
+    """Whether the model itself keeps states between inferences, not only its post-processing."""
     return any(not isinstance(graph.producers.get(s.after), ScoreOp) for s in graph.states if s.role is StateRole.NONE)
 
 
 def as_taken(graph: Graph, data: Dataset) -> Dataset:
-    """Transposes images between channels-first and channels-last where the model needs it: a quantized `.tflite` of an
-    ONNX model differs so from the original."""
+    """Transposes images between channels-first and channels-last if the model needs it, as for a quantized `.tflite` of
+    an ONNX model."""
     shapes = [model_shape(graph.tensors[t]) for t in graph.inputs]
     inputs = {name: _moved_to_one_of(shapes, array) for name, array in data.inputs.items()}
     return data if all(inputs[name] is array for name, array in data.inputs.items()) else replace(data, inputs=inputs)
@@ -92,7 +92,7 @@ def _moved_to_one_of(shapes: Sequence[Shape], array: Array) -> Array:
 
 
 def channels_moved_to(shape: Shape, array: Array) -> Array:
-    """Transposes channels of samples to match a shape; else the same array."""
+    """Moves the channel axis of samples to match a shape; unchanged if that is not possible or needed."""
     wanted, sample = shape[1:] if shape[:1] == (1,) else shape, array.shape[1:]
     if len(wanted) < 2 or sample == wanted:
         return array
@@ -106,7 +106,7 @@ def _without_ones(shape: Shape) -> Shape:
 
 
 def as_real(graph: Graph, data: Dataset) -> Dataset:
-    """Dequantizes data that is in the steps of this model's inputs, for another model."""
+    """Dequantizes data that is in this model's input quantization, for use with another model."""
     tensors = [graph.tensors[t] for t in graph.inputs]
     named = {t.name: t for t in tensors}
     inputs = {

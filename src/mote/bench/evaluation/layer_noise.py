@@ -1,7 +1,6 @@
-"""Layer-by-layer comparison of two models: the signal-to-noise ratio of each layer, and where noise is added.
+"""Compares two models layer by layer: signal-to-noise ratio of each layer, and where noise is added.
 
-Tensors are matched by name, the rest by operator, shape and order: a converter may rename layers when it quantizes.
-"""
+Tensors are matched by name, others by operator, shape and order, since converters may rename layers."""
 
 from __future__ import annotations
 
@@ -21,9 +20,9 @@ from mote.ir.graph.tensor import Array, Tensor
 from mote.ir.graph.tolerance import computes_floats
 
 EDGES = ("QUANTIZE", "DEQUANTIZE")
-"""Operators that only one of the two may have: they compute nothing."""
+"""Conversion operators that only one of the models may have."""
 CLEARLY = 3.0
-"""Significant difference in dB: half of the noise."""
+"""Significant difference in dB (a factor of 2 in noise)."""
 STRETCHING = ("SOFTMAX", "LOG_SOFTMAX", "LOGISTIC")
 """Operators that amplify the noise of their inputs."""
 
@@ -33,22 +32,22 @@ class LayerNoise:
     """The signal-to-noise ratio of a layer's output."""
 
     index: int
-    """The layer's number in the model."""
+    """Layer number in the model."""
     name: str
     """The name of the layer's output."""
     op: str
-    """The operator."""
+    """Operator kind."""
     other: str
     """The matching tensor of the other model."""
     decibels: float
     """Signal-to-noise ratio in dB, with the other model's values as the signal."""
     added: float
-    """Noise energy relative to the signal's, minus that of the noisiest input: the noise that this layer adds. Negative
-    where it reduces noise."""
+    """Noise added by this layer: noise energy relative to the signal's, minus that of the noisiest input; negative if
+    the layer reduces noise."""
     scaled: bool = False
-    """Whether channels were equalized across layers; per-channel factors are not counted as noise."""
+    """Whether channels were rescaled by cross-layer equalization; per-channel factors do not count as noise."""
     worst: bool = False
-    """Whether this layer adds the most noise, apart from those that only amplify it."""
+    """Whether this layer adds the most noise, not counting operators that only amplify it."""
     short: str = ""
     """The layer's short name, the same in all reports."""
 
@@ -63,7 +62,7 @@ def share(decibels: float) -> float:
 
 
 def comparable(graph: Graph) -> Graph:
-    """The graph for comparison: float, with activations fused into the layers before them."""
+    """The graph in comparable form: float, with activations fused into the layers before them."""
     return normal(graph) if computes_floats(graph) else graph
 
 
@@ -99,7 +98,7 @@ def _with_the_worst(layers: Sequence[LayerNoise]) -> list[LayerNoise]:
 
 
 def _recovering(graph: Graph, pairs: Mapping[int, int], decibels: Mapping[int, float]) -> list[int]:
-    """Tensors followed by clearly less noise, so that their own noise is not real."""
+    """Tensors after which noise is clearly lower, so that their apparent noise is due to rescaled channels."""
     later, clear = -np.inf, []
     for t in reversed([op.outputs[0] for op in graph.ops if op.outputs[0] in pairs]):
         if later > decibels[t] + CLEARLY:
@@ -109,7 +108,7 @@ def _recovering(graph: Graph, pairs: Mapping[int, int], decibels: Mapping[int, f
 
 
 def _with_scales(tensor: Tensor, mine: Array, theirs: Array) -> float:
-    """Signal-to-noise ratio after the best per-channel factors."""
+    """Signal-to-noise ratio after best-fit per-channel factors."""
     a, b = (x.reshape(-1, tensor.channels).astype(np.float64) for x in (mine, theirs))
     energy = np.square(a).sum(0)
     factors = np.where(energy > 0, (a * b).sum(0) / np.maximum(energy, np.finfo(np.float64).tiny), 1.0)
@@ -117,7 +116,7 @@ def _with_scales(tensor: Tensor, mine: Array, theirs: Array) -> float:
 
 
 def matched(graph: Graph, other: Graph) -> dict[int, int]:
-    """Matches activations of two graphs."""
+    """Matches activations of two graphs: tensor ids of the first to those of the second."""
     mine, theirs = _computed(graph), _computed(other)
     named = {t.name: t for t in theirs.values()}
     pairs = {
@@ -133,7 +132,7 @@ def matched(graph: Graph, other: Graph) -> dict[int, int]:
 
 
 def _computed(graph: Graph) -> dict[int, Tensor]:
-    """The compared tensors, in execution order."""
+    """Tensors to compare, in execution order."""
     ops = [op for op in graph.ops if op.kind not in EDGES and not op.is_view]
     return {op.outputs[0]: graph.tensors[op.outputs[0]] for op in ops if not graph.tensors[op.outputs[0]].inner}
 
@@ -146,7 +145,7 @@ def _values(graph: Graph, cases: Sequence[Mapping[int, Array]], wanted: Iterable
 
 
 def _carried(graph: Graph, shares: Mapping[int, float]) -> dict[int, float]:
-    """Noise of every tensor: that of its inputs where it was not compared."""
+    """Noise of every tensor; one that was not compared has the noise of its inputs."""
     noise = dict(shares)
     for op in graph.ops:
         for out in op.outputs:

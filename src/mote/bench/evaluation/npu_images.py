@@ -1,4 +1,4 @@
-"""Jobs of an Ethos-U in images that Mote itself runs: the functional model computes them."""
+"""Simulates Ethos-U jobs of images with Mote's own functional model."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from mote.compiler.offload.ethos_u.simulated import simulate
 from mote.hardware.toolchain.devices import Memory, SimulatedDevice, Simulation
 
 DEVICE = "ethos-u"
-"""The name that the simulated driver calls."""
+"""Device name that the simulated driver calls."""
 
 
 def npu_simulation(kernels: Iterable[KernelRecord]) -> Simulation:
-    """The simulated driver of an image that needs these kernels; nothing where none of them runs jobs."""
+    """The simulated driver for an image with these kernels; empty if none of them runs NPU jobs."""
     if not any(kernel.fails for kernel in kernels):
         return Simulation()
     return Simulation(simulated_driver(), devices={DEVICE: SimulatedDevice(_simulated)})

@@ -1,4 +1,4 @@
-"""Runs samples on an emulated core, or on boards, and compares the outputs with those of the host."""
+"""Runs samples on an emulated core or on boards, and compares outputs with those of the host."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ from mote.ir.graph.tensor import Array
 from mote.ir.graph.tolerance import compare
 
 SAMPLES = 8
-"""Samples that run on an emulated core unless their number is given."""
+"""Default number of samples on an emulated core."""
 Groups = Sequence[Sequence[int]]
-"""Numbers of samples that run one after the other, each group from the initial states on."""
+"""Groups of sample indices; each group runs consecutively, starting from initial states."""
 
 
 def on_core(
@@ -43,7 +43,7 @@ def on_core(
     emulator: str | None,
     board: str | None = None,
 ) -> OnCore | None:
-    """Runs some samples on the emulated core, or all on a board, whose answers are scored then; None for the host, or
+    """Runs samples on the emulated core, or on a board (whose answers are scored if it runs all). None for the host, or
     if not requested."""
     target, graph = compiled.settings.target, compiled.plan.graph
     wanted = samples if samples is not None else SAMPLES if board is None else len(questions)
@@ -83,17 +83,17 @@ def on_core(
 
 
 def _progress(say: Say, name: str, total: int) -> Callable[[int], None]:
-    """A callback for each inference, of any board."""
+    """Progress callback counting the inferences of all boards."""
     finished, progress = counting(1), counted(say, f"samples on {name}")
     return lambda count: progress(min(next(finished), total), total)
 
 
 @dataclass(frozen=True)
 class SamplesRun:
-    """Samples that one emulator or one board ran."""
+    """Results of the samples that one emulator or board ran."""
 
     outputs: Mapping[int, list[Array]]
-    """Outputs in the model's layout, by the number of the sample."""
+    """Outputs in the model's layout, by sample index."""
     counts: Sequence[int]
     tool: str
     unit: str
@@ -102,7 +102,7 @@ class SamplesRun:
 
 @dataclass(frozen=True)
 class SampleRunner:
-    """A model whose samples run on a core; `done` is called after each of a board."""
+    """Runs samples of a model on a core; `done` is called after each sample on a board."""
 
     compiled: Compiled
     questions: Posed
@@ -111,13 +111,13 @@ class SampleRunner:
     done: Callable[[int], None]
 
     def groups(self, chosen: Sequence[int]) -> Groups:
-        """Samples of a model with states run alone, those of a stream in one go."""
+        """Groups of samples that must run consecutively: single samples of a stateful model, or all of a stream."""
         alone = bool(self.compiled.plan.graph.states) and not self.questions.kept
         return [[i] for i in chosen] if alone else [chosen]
 
     def on_boards(self, chosen: Sequence[int], board: str) -> tuple[list[SamplesRun], tuple[Interruption, ...]]:
-        """Runs samples on all boards of a name at once, those of a board that is lost on another; and all
-        interruptions."""
+        """Runs samples on all boards of a pool in parallel, rerunning those of a lost board elsewhere; returns results
+        and interruptions."""
         with board_pool(board) as pool, thread_pool(pool.size) as threads:
             whole = self.groups(chosen)
             divisible = not self.compiled.plan.graph.states
@@ -150,7 +150,7 @@ class SampleRunner:
             return SamplesRun(outputs, counts, on.tools[0], on.counts, () if facts is None else facts.interruptions)
 
     def _executed(self, on: Bench, group: Sequence[int]) -> tuple[list[list[Array]], list[int]]:
-        """Outputs of inferences in the model's layout, and their instructions."""
+        """Outputs in the model's layout, and instructions of each inference."""
         graph: Graph = self.compiled.plan.graph
         cases = [self.questions.cases[i] for i in group]
         raw = [[np.ascontiguousarray(case[t]).tobytes() for t in graph.inputs] for case in cases]

@@ -1,4 +1,4 @@
-"""The result of `mote evaluate` as data."""
+"""Result of `mote evaluate`."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ class SampleAnswer:
     """A misclassified sample, or one on which two models differ."""
 
     index: int
-    """The number of the sample."""
+    """Sample index."""
     name: str
-    """The file name or number of the sample."""
+    """File name or number of the sample."""
     label: Any
-    """The expected class or values."""
+    """Expected class or values."""
     predicted: Any
-    """The predicted class or values."""
+    """Predicted class or values."""
     error: float
     """Margin of the wrong class, or distance of values."""
     other: Any = None
-    """The other model's answer."""
+    """Answer of the other model."""
 
 
 @dataclass(frozen=True)
@@ -37,13 +37,13 @@ class ByReference:
     """Results of the format's own runtime on the same samples."""
 
     runtime: str
-    """The name of the runtime."""
+    """Name of the runtime."""
     score: Score
     """Its score."""
     equal: int
-    """Samples with equal outputs: integers bit for bit, floats within rounding."""
+    """Number of samples with equal outputs: integers bit for bit, floats within rounding."""
     max_abs_diff: float
-    """The largest difference of an output, in the units of the file."""
+    """Largest output difference, in units of the model's outputs."""
 
 
 @dataclass(frozen=True)
@@ -51,23 +51,23 @@ class OnCore:
     """Results on the emulated core or on a board, compared with the host."""
 
     target: str
-    """The target's name."""
+    """Name of the target."""
     emulator: str
-    """The emulator, or the board, that ran the samples."""
+    """Name of the emulator or board."""
     samples: int
-    """Samples that were run."""
+    """Number of samples that were run."""
     equal: int
-    """Samples with the host's outputs: integers bit for bit, floats within rounding."""
+    """Number of samples with the host's outputs: integers bit for bit, floats within rounding."""
     max_abs_diff: float
     """The largest difference of an output."""
     instructions: int | None
-    """Average instructions of an inference; of a board what it counts (`unit`)."""
+    """Average count per inference: instructions, or what the board counts (`unit`)."""
     unit: str = "instructions"
     """The unit of `instructions`."""
     score: Score | None = None
-    """The score of a board's answers, where it ran all samples."""
+    """Score of the board's answers, if it ran all samples."""
     interruptions: tuple[Interruption, ...] = ()
-    """The times that a board was reset or lost meanwhile, and what was run again."""
+    """Board resets and losses during the run, and what was rerun."""
 
     @property
     def passed(self) -> bool:
@@ -79,35 +79,35 @@ class Against:
     """Comparison with another model on the same samples."""
 
     model: str
-    """The other model."""
+    """Name of the other model."""
     score: Score
     """Its score."""
     agreement: float | None
-    """Share of samples with the same class; None where there are no classes."""
+    """Share of samples with the same class; None without classes."""
     decibels: float
     """Signal-to-noise ratio of the outputs in dB, with the other model's as the signal."""
     layers: Sequence[LayerNoise]
-    """The noise of each layer that both models have."""
+    """Noise of each layer that both models have."""
     samples: int
-    """Samples on which layers were compared."""
+    """Number of samples on which layers were compared."""
     worst: Sequence[SampleAnswer]
-    """The samples on which the two differ most."""
+    """Samples on which the models differ most."""
 
 
 @dataclass(frozen=True)
 class Evaluation:
-    """Metrics of the compiled model on the host, over all samples."""
+    """Result of `mote evaluate`: scores of the compiled model on the host and elsewhere."""
 
     model: str
-    """The model's file, or what its object is called."""
+    """Model file name, or a description of the model object."""
     target: str
-    """The target's name."""
+    """Name of the target."""
     data: str
-    """The file, folder or option of the samples."""
+    """Name of the data."""
     score: Score
-    """The metric over all samples."""
+    """Score of the compiled model over all samples."""
     rate: float | None
-    """Inferences per second; None where it took too little time to measure."""
+    """Inferences per second on the host; None if too quick to measure."""
     reference: ByReference
     """Results of the format's own runtime."""
     core: OnCore | None
@@ -115,13 +115,13 @@ class Evaluation:
     against: Against | None
     """Comparison with another model; None where there is none."""
     classes: Sequence[str]
-    """The names of classes, where they are known."""
+    """Class names, if known."""
     worst: Sequence[SampleAnswer]
     """The samples with the largest errors."""
     notes: Sequence[str] = ()
     """Warnings and notes about how the data was interpreted."""
     learning: Learning | None = None
-    """The gain of training, where the model learns: everything else is then of the model after it."""
+    """Result of on-device training; all other scores are then of the trained model."""
 
     def __repr__(self) -> str:
         score, against = self.score, self.against
@@ -159,11 +159,12 @@ class Evaluation:
 
     @property
     def passed(self) -> bool:
-        """Whether the core's outputs equal the host's, and training gave finite weights, as the reference has them."""
+        """Whether the core's outputs equal the host's, and training (if any) gave finite parameters that agree with the
+        reference."""
         return (self.core is None or self.core.passed) and (self.learning is None or self.learning.passed)
 
     def json(self) -> dict[str, Any]:
-        """As JSON types; numbers that are not finite become text."""
+        """The result as JSON types; numbers that are not finite become text."""
         reference, against = self.reference, self.against
         summary: dict[str, Any] = {
             **self.score.json(),
@@ -206,7 +207,7 @@ def _on_core(core: OnCore) -> dict[str, Any]:
 
 
 def _brief(score: Score) -> dict[str, Any]:
-    """A score without tables."""
+    """A score as JSON without tables."""
     return {key: value for key, value in score.json().items() if key == "interval" or not isinstance(value, list)}
 
 

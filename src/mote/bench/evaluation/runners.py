@@ -32,17 +32,17 @@ THRESHOLD = 0.5
 """Default detection threshold."""
 
 TIMED = 0.2
-"""Seconds of work needed to measure the rate."""
+"""Minimum run time in seconds to report inferences per second."""
 
 
 @dataclass(frozen=True)
 class How:
-    """The metric, and how much of the results is shown."""
+    """How to score: metric, event detection, and number of worst samples to list."""
 
     metric: str = ""
-    """The metric; empty: chosen by outputs and labels."""
+    """Name of the metric; empty to choose it by outputs and labels."""
     event: int = 0
-    """The class to detect in a recording."""
+    """Class to detect in a recording."""
     threshold: float = THRESHOLD
     worst: int = 10
 
@@ -55,7 +55,8 @@ def compiled_of(
     say: Say,
     board: str | None = None,
 ) -> Compiled:
-    """A model argument compiled, unless it is. It gives scores: decisions cannot be rated."""
+    """The compiled model of an argument. Raises an error if its post-processing makes decisions, since scores are
+    needed."""
     if not isinstance(model, Compiled):
         chosen = replace(board_settings(settings, options, board), preprocess=NO_STEPS)
         compiled = compile(model, chosen, example_inputs=examples, say=say)
@@ -74,8 +75,8 @@ def compiled_of(
 
 
 def answers_here(compiled: Compiled, questions: Posed, say: Say) -> tuple[list[Array], float | None]:
-    """Outputs of the compiled model on the host, by kernels for its vectors, and inferences per second; None where it
-    took too little time to measure."""
+    """Outputs of the compiled model on the host (with its SIMD kernels), and inferences per second; None if too quick
+    to measure."""
     say("compiling the model for this computer")
     host = HostModel(on_vectors(compiled, say))
     host.build()
@@ -134,14 +135,14 @@ def by_reference(compiled: Compiled, questions: Posed, answers: Sequence[Array],
 
 
 def agreement(answers: Sequence[Array], theirs: Sequence[Array]) -> tuple[int, float]:
-    """On how many samples all outputs are equal, and their largest difference."""
+    """Number of samples with equal outputs, and the largest difference."""
     pairs = list(zip(answers, theirs, strict=True))
     same = np.all([_same_rows(a, b) for a, b in pairs], axis=0)
     return int(np.count_nonzero(same)), max(compare(a, b)[0] for a, b in pairs)
 
 
 def _same_rows(one: Array, other: Array) -> Array:
-    """Which rows of two arrays are equal: integers bit for bit, floats within rounding; NaN equals NaN."""
+    """Mask of equal rows: integers bit for bit, floats within rounding; NaN equals NaN."""
     with np.errstate(invalid="ignore"):
         near = np.abs(one.astype(np.float64) - other) <= allowed_difference(other)
     same = (one == other) | near | ((one != one) & (other != other))

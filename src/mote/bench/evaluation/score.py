@@ -36,11 +36,11 @@ from mote.ir.graph.types import DType
 from mote.ir.ops.elementwise.quantize import QUANTIZED, dequantized
 
 FEW = 128
-"""Fewer inferences are not worth planning and threads."""
+"""With fewer inferences, planning and threads are not worthwhile."""
 
 
 def score(model: Any, data: Dataset, metric: str = "") -> Score:
-    """The score of a model or graph on labelled samples; the metric is chosen by the data unless named."""
+    """Score of a model or graph on labelled samples; by default the metric is chosen by the data."""
     graph = model if isinstance(model, Graph) else frontends.load(model)
     cases = data.cases(graph)
     values = outputs(graph, cases)[0]
@@ -48,7 +48,7 @@ def score(model: Any, data: Dataset, metric: str = "") -> Score:
 
 
 def outputs(graph: Graph, cases: Sequence[Mapping[int, Array]]) -> list[Array]:
-    """All outputs of a graph in the model's layout, [N, ...]; every inference starts from the initial states."""
+    """All outputs of a graph in the model's layout, [N, ...]; every inference starts from initial states."""
     if computes_floats(graph) or len(cases) <= FEW:
         batches = list(batch.evaluate(graph, cases, graph.outputs))
         values_of_outputs = [
@@ -59,7 +59,7 @@ def outputs(graph: Graph, cases: Sequence[Mapping[int, Array]]) -> list[Array]:
 
 
 def interpreted(graph: Graph, cases: Sequence[Mapping[int, Array]]) -> list[Array]:
-    """Outputs of an integer graph in Mote's runtime, by kernels for this computer's vectors, with a thread per core."""
+    """Outputs of an integer graph computed by Mote's runtime on the host (SIMD kernels, a thread per core)."""
     settings = make_settings(NATIVE, optimize="speed")
     with naming(graph.name):
         plan = planned(graph, settings, fixed=ANY)
@@ -88,7 +88,7 @@ def _one_by_one(interpreter: Interpreter, graph: Graph, cases: Sequence[Mapping[
 
 
 def rated(metric: str, graph: Graph, values: Array, cases: Sequence[Mapping[int, Array]], data: Dataset) -> Score:
-    """Scores the values of a graph's first output against labels."""
+    """Scores the first output of a graph against labels."""
     labels = data.labels
     if labels is None:
         raise MoteError("has no labels", where=data.where, remedy="say where they are: --labels NAME")
@@ -99,7 +99,7 @@ def rated(metric: str, graph: Graph, values: Array, cases: Sequence[Mapping[int,
 
 
 def suiting(answers: Array, labels: Array, given: Array | None) -> str:
-    """Chooses a metric by the shapes of outputs, labels and inputs: autoencoders are scored for anomalies."""
+    """Chooses a metric by the shapes of outputs, labels and inputs; autoencoders get AUC (anomaly detection)."""
     count, two = answers[0].size, set(np.unique(labels)) <= {0, 1}
     if _are_numbers(answers, labels):
         return "rmse"
@@ -111,8 +111,7 @@ def suiting(answers: Array, labels: Array, given: Array | None) -> str:
 
 
 def _are_numbers(answers: Array, labels: Array) -> bool:
-    """Whether labels are regression targets and not classes: not integers, or floats as many as the outputs that are
-    not one-hot."""
+    """Whether labels are regression targets: fractional, or as many floats as outputs that are not one-hot."""
     if labels.dtype.kind != "f":
         return False
     rows = labels.reshape(len(labels), -1)
@@ -127,12 +126,12 @@ def inputs_of(graph: Graph, cases: Sequence[Mapping[int, Array]]) -> Array:
 
 
 def real(tensor: Tensor, values: Array) -> Array:
-    """Dequantizes values, and sums of such that have a scale."""
+    """Dequantizes values if the tensor is quantized."""
     coded = tensor.dtype in (*QUANTIZED, DType.INT32)
     return dequantized(values, tensor) if coded and tensor.quant is not None else values
 
 
 def by_class(answers: Array, labels: Array) -> Array:
-    """Scores with classes on the last axis, where labels are per pixel and the model is channels-first."""
+    """Moves the class axis last if labels are per pixel and the model is channels-first."""
     moved = labels.ndim > 1 and answers.ndim == labels.ndim + 1 and answers.shape[:-1] != labels.shape
     return np.moveaxis(answers, 1, -1) if moved and (len(answers), *answers.shape[2:]) == labels.shape else answers

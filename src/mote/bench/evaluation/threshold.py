@@ -1,4 +1,4 @@
-"""`mote fit-threshold`: a threshold on a compiled model's scores, learned from data."""
+"""`mote fit-threshold`: fits a detection threshold for a compiled model's scores to data."""
 
 from __future__ import annotations
 
@@ -28,41 +28,41 @@ from mote.ir.ops.elementwise.quantize import dequantized
 from mote.ir.ops.features.scores import ScoreUnit, threshold_code
 
 ANOMALY = "anomaly-score"
-"""The step that scores what an autoencoder gives."""
+"""Post-processing step that scores an autoencoder's output."""
 PERCENT = 99.0
 FALSE_ALARMS = 1.0
 RAISED_DIGITS = 4
-"""Digits of a threshold that was raised by a margin."""
+"""Significant digits of a threshold raised by a margin."""
 
 
 @dataclass(frozen=True)
 class ThresholdFit(Result):
-    """A threshold learned from data, and its cost on that data."""
+    """A fitted threshold and its errors on the data."""
 
     model: str
-    """The model's file, or what its object is called."""
+    """Model file name, or a description of the model object."""
     data: str
-    """The file, folder or option of the samples."""
+    """Name of the data."""
     threshold: float
-    """Scores above it are detections."""
+    """Scores above this value are detections."""
     criterion: str
-    """The rule by which it was chosen, in words."""
+    """Criterion by which it was chosen, in words."""
     postprocess: str
-    """The post-processing steps that apply it, for `mote compile --postprocess`."""
+    """Post-processing steps that apply it, for `mote compile --postprocess`."""
     samples: int
-    """Inferences whose scores it was learned from."""
+    """Number of scores that it was fitted to."""
     positives: int
-    """Samples of the class to detect, or events of a recording; 0 where all data is normal."""
+    """Number of samples to detect, or events of a recording; 0 if all data is normal."""
     false_positives: int
-    """Other samples above the threshold, or false alarms of a recording."""
+    """Number of normal samples above the threshold, or false alarms of a recording."""
     false_negatives: int
-    """Samples of the class that are not above it, or missed events."""
+    """Number of samples to detect that are not above it, or missed events."""
     lowest: float
     """The lowest score of the data."""
     highest: float
     """The highest score of the data."""
     false_alarms_an_hour: float | None = None
-    """False alarms an hour of a recording; None for samples."""
+    """False alarms per hour of a recording; None for samples."""
 
     def __repr__(self) -> str:
         return f"<ThresholdFit of {self.model!r} on {self.data!r}: {self.threshold!r}, {self.criterion}>"
@@ -74,7 +74,7 @@ class ThresholdFit(Result):
 
     @property
     def costs(self) -> dict[str, str]:
-        """The counts behind the threshold, in words."""
+        """Errors on the data, in words."""
         if self.false_alarms_an_hour is not None:
             return {
                 "missed events": f"{self.false_negatives} of {self.positives}",
@@ -103,14 +103,13 @@ def fit_threshold(
     say: Say = silent,
     **options: Unpack[CompileOptions],
 ) -> ThresholdFit:
-    """Learns a threshold from data (`mote.frontends.data.dataset`) on the scores of the compiled C: of the class
-    `event`, of the only output, or of an autoencoder the anomaly score. `model` is compiled, or given with options as
-    to `mote.compile`; behind its `postprocess` steps the threshold is that of their scores.
+    """Fits a threshold to the scores of the compiled C on data (`mote.frontends.data.dataset`): the score of class
+    `event`, the only output, or the anomaly score of an autoencoder. `model` is compiled, or given with options as to
+    `mote.compile`; the threshold applies after its `postprocess` steps.
 
-    One criterion: `percentile` of normal data that is not above the threshold (99 for data without labels), the
-    highest `metric` on labelled data (f1 there; accuracy, balanced), the fewest misses with at most a share of
-    `false_positives`, or in a recording with at most so many `false_alarms` an hour (1 there). `margin` raises the
-    threshold by percent."""
+    One criterion: the `percentile` of normal data (default 99 for unlabelled data), the highest `metric` on labelled
+    data (default f1; accuracy, balanced), the fewest misses with at most a share of `false_positives`, or in a
+    recording with at most `false_alarms` per hour (default 1). `margin` raises the threshold by percent."""
     rule = Criterion(metric, percentile, false_positives, false_alarms, margin)
     rule.check()
     compiled = compiled_of(model, settings, options, example_inputs, say)
@@ -129,7 +128,7 @@ def fit_threshold(
 
 @dataclass(frozen=True)
 class Criterion:
-    """The rule by which a threshold is chosen: at most one of the first four."""
+    """Criterion for choosing a threshold: at most one of the first four fields."""
 
     metric: str | None = None
     percentile: float | None = None
@@ -157,14 +156,14 @@ class Criterion:
                 raise MoteError(f"{value:g} is not from {low} to {high:g}", where=f"option {name.replace('_', '-')}")
 
     def threshold(self, interval: Interval) -> float:
-        """The number of an interval, raised by the margin."""
+        """A threshold within an interval, raised by the margin."""
         number = interval.middle()
         raised = number + abs(number) * self.margin / 100
         return float(f"{raised:.{RAISED_DIGITS}g}") if self.margin else number
 
 
 def _scoring(compiled: Compiled, say: Say) -> Compiled:
-    """The model, if it gives scores; behind an autoencoder the anomaly score is compiled."""
+    """The model if it gives scores; an autoencoder is compiled with an anomaly score."""
     source = compiled.source
     if compiled.settings.postprocess or len(source.inputs) != 1 or len(source.outputs) != 1:
         return compiled
@@ -176,7 +175,7 @@ def _scoring(compiled: Compiled, say: Say) -> Compiled:
 
 
 def _place(output: Tensor, event: int | None) -> int:
-    """The score to learn a threshold of: the only one, the second of two, or one that is named."""
+    """Index of the score to threshold: the only one, the second of two, or the named one."""
     if event is None and output.size > 2:
         raise MoteError(
             f"the model has {output.size} scores", where="option event", remedy="say which class is to be detected"
@@ -192,7 +191,7 @@ def _place(output: Tensor, event: int | None) -> int:
 
 
 def _real(output: Tensor, values: Array) -> Array:
-    """Scores [inferences, scores] as real values."""
+    """Dequantized scores [inferences, scores]."""
     quantized = not output.dtype.real and output.quant is not None
     rows: Array = (dequantized(values, output) if quantized else values).reshape(len(values), -1)
     return rows.astype(np.float64)
@@ -236,7 +235,7 @@ def _of_samples(
 
 
 def _positive(questions: Posed, scores: Array, place: int | None) -> Array:
-    """Which samples are of the class to detect: class 1 of a single score; none where there are no labels."""
+    """Mask of samples to detect: label 1 for a single score; none without labels."""
     if questions.data.labels is None:
         return np.zeros(len(scores), np.bool_)
     labels = class_labels(questions.data.labels).reshape(len(scores), -1)
@@ -300,7 +299,7 @@ def _fitted(
     scores: Array,
     counts: tuple[int, int, int],
 ) -> ThresholdFit:
-    """The result, if the model's scores can be above the threshold."""
+    """The result; raises an error if no score can exceed the threshold."""
     graph = compiled.plan.graph
     output = graph.tensors[graph.outputs[0]]
     try:

@@ -53,68 +53,68 @@ Wanted = Callable[[Mapping[int, Array], Tensor], Array]
 USUAL = 8
 """Default number of generated inputs."""
 HALF_INPUTS = 4
-"""Generated inputs on which half precision is compared with float32."""
+"""Number of generated inputs for comparing half precision with float32."""
 MOST_SHOWN = 64 << 20
-"""Limit for the traced bytes of one run."""
+"""Memory limit in bytes for traces of one run."""
 
 
 @dataclass(frozen=True)
 class Mismatch:
     tensor: int
-    """The id of the tensor: its index in the model file."""
+    """Tensor id: its index in the model file."""
     name: str
     """The name of the tensor."""
     number: str
-    """The layer's number in the model; empty for an output of the model."""
+    """Layer number in the model; empty for an output of the model."""
     op: str
-    """The operator that computes it."""
+    """Kind of the operator that computes it."""
     input: int
-    """The number of the input on which it differs."""
+    """Index of the input on which it differs."""
     differing: int
-    """Elements that differ."""
+    """Number of differing elements."""
     max_abs_diff: float
     """The largest difference of an element."""
     allowed: float
-    """Tolerance of an element: 0 for integers."""
+    """Allowed element difference; 0 for integers."""
     short: str = ""
     """The layer's short name, the same in all reports."""
 
 
 @dataclass(frozen=True)
 class VerifyResult(Result):
-    """The result of a comparison: `tensors` tensors on each of `inputs` inputs."""
+    """Result of `mote verify`."""
 
     model: str
-    """The model's file, or what its object is called."""
+    """Model file name, or a description of the model object."""
     target: str
-    """The target's name."""
+    """Name of the target."""
     passed: bool
     """Whether integers are equal, and floats within rounding tolerance."""
     exact: bool
     """Whether everything is bit-exact."""
     tensors: int
-    """Tensors that were compared on each input."""
+    """Number of tensors compared on each input."""
     mismatches: list[Mismatch]
-    """The tensors that differ."""
+    """Tensors that differ."""
     max_abs_diff: float
     """The largest difference of an element."""
     max_share: float
-    """The largest difference relative to the tensor's tolerance (`mote.ir.graph.tolerance`)."""
+    """Largest difference relative to the tensor's tolerance (`mote.ir.graph.tolerance`)."""
     max_steps: int
-    """The largest difference of integers: 0, unless floats near a half were quantized on the way."""
+    """Largest integer difference: 0, unless floats near a half were quantized on the way."""
     reference: str
-    """The reference that results were compared with."""
+    """Name of the reference."""
     inputs: int
-    """Inputs on which they were compared."""
+    """Number of inputs."""
     interruptions: tuple[Interruption, ...] = ()
-    """The times that the board was reset or lost meanwhile, and what it ran again."""
+    """Board resets and losses during the run, and what was rerun."""
 
     def __repr__(self) -> str:
         return f"<VerifyResult of {self.model!r} on {self.target}: {self.verdict}>"
 
     @property
     def verdict(self) -> str:
-        """The result in words."""
+        """Verdict in words."""
         said = "bit-exact" if self.exact else "equal within rounding" if self.passed else "DIFFERENT"
         bad = f", {len(self.mismatches):,} mismatches" if self.mismatches else ""
         return f"{said}{bad}, {self.tensors:,} tensors on {self.inputs:,} inputs against {self.reference}"
@@ -140,10 +140,10 @@ def verify(
     sanitize: bool = False,
     say: Say = silent,
 ) -> VerifyResult:
-    """Run the generated code on `inputs` inputs and compare each step's output with LiteRT's reference kernels, models
-    of other formats with their own runtimes; where these are not installed, or LiteRT refuses the file, with Mote's
-    NumPy reference. The result says which. Inputs are 8 generated ones, or `data` (`mote.frontends.data.dataset`), of
-    which the first `inputs` are used."""
+    """Run the generated code on `inputs` inputs and compare each step's output with a reference: LiteRT's reference
+    kernels, or the own runtime of other formats; if that is not installed or LiteRT rejects the file, Mote's NumPy
+    reference. The result names it. Inputs are 8 generated ones, or the first `inputs` of `data`
+    (`mote.frontends.data.dataset`)."""
     subject = judged(compiled)
     given = None if data is None else cases_of(subject.graph, data, compiled.settings)
     tools: dict[str, Any] = {"compiler": compiler, "emulator": emulator, "board": board}
@@ -180,20 +180,20 @@ def judged(compiled: Compiled) -> Judged:
 
 @dataclass(frozen=True)
 class TracedLayer:
-    """A layer with traced output."""
+    """A layer whose outputs are traced."""
 
     place: int
-    """Its index among the traced layers."""
+    """Index among the plan's works, by which traces are identified."""
     number: str
     kind: str
     tensors: list[Tensor]
     rows: Mapping[int, Sequence[int]]
-    """Traced rows by tensor id, in order; all rows of other tensors."""
+    """Traced rows by tensor id, in order; all rows of tensors not listed."""
     layouts: Mapping[int, Layout]
     bodies: bool
-    """Whether it runs in a body of control flow, which the reference may not expose."""
+    """Whether it runs in a control flow body, whose tensors the reference may not expose."""
     tolerance: float = 0.0
-    """How far its values may be from the reference, where it is an external generator's."""
+    """Absolute tolerance, for external generators."""
     short: str = ""
     """The layer's short name, the same in all reports."""
 
@@ -203,7 +203,7 @@ class TracedLayer:
 
 @dataclass(frozen=True)
 class Judged:
-    """The subject of a comparison: firmware, and the model that it was made from."""
+    """Subject of a comparison: a firmware and the model that it implements."""
 
     path: str
     firmware: Firmware
@@ -214,11 +214,11 @@ class Judged:
     model: Source
     works: Sequence[TracedLayer]
     apart: Sequence[external.ExternalPart] = ()
-    """The parts of external generators that are not compared bit for bit."""
+    """Regions of external generators that need not be bit-exact."""
 
     @property
     def source(self) -> Graph:
-        """The graph of the model as it was read."""
+        """The model graph as read."""
         return self.prepared.source
 
 
@@ -264,7 +264,7 @@ def compared(
 
 
 def _followed(judged: Judged, case: Case, shown: _Shown) -> Mapping[int, Array]:
-    """The reference's results, computed from the outputs of the external generators."""
+    """Expected values, computed from the actual outputs of external regions."""
     works = {work.place: work for work in judged.works}
 
     def given(part: external.ExternalPart) -> dict[int, Array]:
@@ -276,7 +276,7 @@ def _followed(judged: Judged, case: Case, shown: _Shown) -> Mapping[int, Array]:
 
 
 def _compared_without_running(judged: Judged, cases: Sequence[Case]) -> VerifyResult:
-    """Compares what generators say that their layers compute, of a model that nothing here runs."""
+    """Compares the results that external generators report for their layers, if the model cannot be run here."""
     if any(part.is_run for part in judged.apart):
         raise MoteError(
             "one of its layers is judged by running it, another one cannot be run here",
@@ -303,7 +303,7 @@ def chosen_cases(
     source: Graph | None = None,
     before: int = 0,
 ) -> Sequence[Case]:
-    """The first `inputs` given cases, or all; without any, generated ones plus `before` more."""
+    """The first `inputs` given cases (default all); if none are given, generated ones plus `before` more."""
     check_at_least("seed", seed, 0)
     if inputs is not None:
         check_at_least("inputs", inputs, 1)
@@ -321,14 +321,14 @@ def chosen_cases(
 
 @dataclass(frozen=True)
 class _Shown:
-    """The traced outputs of one inference."""
+    """Traced layers and outputs of one inference."""
 
     layers: Mapping[int, bytes]
     outputs: Sequence[bytes]
 
 
 def _executed(on: Bench, judged: Judged, cases: Sequence[Case]) -> Iterator[_Shown]:
-    """Traces all inferences, in as many runs as fit memory; a stateful model needs a single run."""
+    """Runs and traces all inferences, in as many runs as memory requires; a stateful model needs a single run."""
     graph = judged.graph
     nbytes = sum(tensor.nbytes for work in judged.works for tensor in work.tensors)
     most = len(cases) if graph.states else max(1, MOST_SHOWN // max(nbytes, 1))
@@ -377,7 +377,7 @@ def _compare(
 
 @contextmanager
 def _sent(work: TracedLayer, data: bytes) -> Iterator[None]:
-    """Failures inside are those of the trace of a layer: a board may have sent too little or too much."""
+    """Context manager: reports a trace of wrong size as an error of its layer."""
     try:
         yield
     except ValueError:
@@ -390,7 +390,7 @@ def _sent(work: TracedLayer, data: bytes) -> Iterator[None]:
 
 @dataclass
 class Judge:
-    """Compares tensors, and records mismatches and the largest difference."""
+    """Collects mismatches and the largest difference over many tensor comparisons."""
 
     mismatches: list[Mismatch] = field(default_factory=list)
     worst: float = 0.0
@@ -436,12 +436,12 @@ class Judge:
 
 
 def _parts(flat: Array, tensors: list[Tensor]) -> list[Array]:
-    """Splits a trace into the tensors of an operator."""
+    """Splits the trace of an operator into its tensors."""
     return np.split(flat, np.cumsum([t.size for t in tensors])[:-1]) if len(tensors) > 1 else [flat]
 
 
 def _runs_before_a_window(judged: Judged) -> int:
-    """Inferences of a stream before the first full window."""
+    """Number of streaming inferences before the first full window."""
     if judged.settings.stream is None:
         return 0
     axis = code_axis(judged.source.tensors[judged.source.inputs[0]], judged.settings.stream)
@@ -458,9 +458,9 @@ def _itself(values: Mapping[int, Array], tensor: Tensor) -> Array:
 
 
 def oracle(judged: Judged) -> tuple[reference.Reference, str, Wanted]:
-    """The reference of a compiled model, which takes inputs of the planned graph, its name, and the mapping to that
-    graph's tensors. Preprocessing before the model and post-processing behind it are Mote's own: NumPy defines
-    them."""
+    """The reference of a compiled model (a function of the planned graph's inputs), its name, and the mapping of its
+    values to the planned graph's tensors. Preprocessing and post-processing are defined by Mote's NumPy
+    implementation."""
     settings = judged.settings
     if settings.numerics == "half":
         return reference.numpy(judged.graph), f"numpy (half precision: {_half_error(judged)})", _itself
@@ -508,7 +508,7 @@ def _of_model(judged: Judged) -> tuple[reference.Reference, str]:
 
 
 def _half_error(judged: Judged) -> str:
-    """How far outputs in half precision are from those in float32, on generated inputs."""
+    """Describes the error of half-precision outputs against float32 on generated inputs."""
     graph, source = judged.graph, judged.source
     most = share = 0.0
     for case in stimuli(graph, HALF_INPUTS, source=source):
@@ -523,7 +523,7 @@ def _half_error(judged: Judged) -> str:
 
 
 def _litert(judged: Judged) -> tuple[reference.Reference, str]:
-    """LiteRT's reference kernels; Mote's reference for a file that LiteRT refuses."""
+    """LiteRT's reference kernels, or Mote's reference for a file that LiteRT rejects."""
     try:
         litert = reference.litert_of(judged.model, judged.source)
     except reference.RefusedError as error:
@@ -548,7 +548,8 @@ def _micro(judged: Judged) -> tuple[reference.Reference, str]:
 
 
 def _mistakes(source: Graph) -> str:
-    """Operators that LiteRT's reference kernels compute wrongly or lack; then Mote's reference is used."""
+    """Reasons to use Mote's reference instead of LiteRT's reference kernels, which compute some operators wrongly or
+    lack them."""
     return ", ".join(dict.fromkeys(reason for op in source.ops if (reason := op.misjudged(source))))
 
 
@@ -557,8 +558,8 @@ def _with_numerics(judged: Judged) -> Graph:
 
 
 def source_inputs(source: Graph, graph: Graph, case: Mapping[int, Array], taken: Sequence[int]) -> dict[int, Array]:
-    """Inputs of the compiled model, the tensors `taken`, as inputs of the source model: with `--io int8` the file takes
-    floats, which its QUANTIZE turns into the same int8 values."""
+    """Converts inputs of the compiled model (tensors `taken`) to inputs of the source model: with `--io int8` the file
+    takes floats, which its QUANTIZE turns into the same int8 values."""
     inputs = {}
     for before, after in zip(source.inputs, taken, strict=True):
         value = case[after]

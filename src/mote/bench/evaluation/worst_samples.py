@@ -15,11 +15,11 @@ from mote.frontends.data.dataset_type import Dataset
 from mote.ir.graph.tensor import Array
 
 FEW = 16
-"""Most values of an output that are shown."""
+"""Maximum number of output values that are shown."""
 
 
 def worst(metric: str, answers: Array, data: Dataset, given: Array | None, count: int) -> list[SampleAnswer]:
-    """The worst samples: misclassified ones by margin, scores by distance on the wrong side, values by error."""
+    """The worst samples: misclassified ones by margin, scores by distance to the wrong side, values by error."""
     labels = data.labels
     assert labels is not None
     if metric.startswith("top"):
@@ -50,7 +50,7 @@ def _mistaken(answers: Array, labels: Array, data: Dataset, count: int) -> list[
 
 
 def agreement(metric: str, mine: Array, theirs: Array, data: Dataset) -> float | None:
-    """Share of samples, or pixels, with the same class; None where there are no classes."""
+    """Share of samples (or pixels) with the same class; None without classes."""
     if not metric.startswith("top"):
         return None
     return float(np.mean(_named(mine, data) == _named(theirs, data)))
@@ -70,7 +70,7 @@ def most_different(metric: str, mine: Array, theirs: Array, data: Dataset, count
 
 
 def _named(answers: Array, data: Dataset) -> Array:
-    """The class of each sample, or of each pixel for per-pixel labels."""
+    """Predicted class of each sample, or of each pixel for per-pixel labels."""
     assert data.labels is not None
     scores = by_class(answers, data.labels)
     rows = scores if class_labels(data.labels).shape == scores.shape[:-1] else scores.reshape(len(scores), -1)
@@ -88,7 +88,7 @@ def _answer(data: Dataset, index: int, label: Any, predicted: Any, error: float,
 
 
 def _plain(value: Any) -> Any:
-    """A scalar or a few values as JSON types; None for outputs as large as an image."""
+    """A scalar or a few values as JSON types; None for large outputs."""
     array = np.asarray(value)
     if array.size > FEW:
         return None

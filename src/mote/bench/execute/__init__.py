@@ -1,2 +1,2 @@
-"""Every way to run a graph on the host: batches in NumPy, the generated C, the runtime, PyTorch, the formats' own
+"""Ways to run a graph on the host: batched in NumPy, as generated C, in the runtime, in PyTorch, in other formats'
 runtimes."""

@@ -1,8 +1,7 @@
 """Batched evaluation of a graph in NumPy.
 
-Samples are stacked along the first axis of tensors that have one element there, else along a new axis. Operators whose
-NumPy reference treats that axis as a batch run once for all samples, others sample by sample.
-"""
+Samples are stacked along the first axis of tensors with size 1 there, else along a new axis. Operators whose NumPy
+reference treats that axis as a batch run once for all samples, others sample by sample."""
 
 from __future__ import annotations
 
@@ -43,7 +42,7 @@ from mote.ir.ops.windows.pool import Pool
 from mote.ir.ops.windows.resize import Resize
 
 MOST_BYTES = 1 << 25
-"""Memory limit for all tensors of a batch, in bytes; large samples are evaluated in smaller batches."""
+"""Memory limit in bytes for all tensors of a batch, which bounds the batch size."""
 MOST_SAMPLES = 64
 
 
@@ -53,9 +52,9 @@ def evaluate(
     wanted: Collection[int] | None = None,
     started: Mapping[int, Array] | None = None,
 ) -> Iterator[dict[int, Array]]:
-    """Yields batches of the values of inputs and activations (of `wanted` ones, if given), for cases by input ids. n
-    samples of a tensor [1, ..] are [n, ..], of others [n, *shape]. Every case starts from the initial states, or those
-    given as `started`, unless cases are steps of a stream."""
+    """Yields batches of input and activation values (only those `wanted`, if given), for samples by input id. n samples
+    of a tensor [1, ..] become [n, ..], of others [n, *shape]. Each sample starts from initial states (or `started`),
+    unless samples are steps of a stream."""
     kept = {*graph.inputs, *graph.producers} if wanted is None else set(wanted)
     stream = is_stream(graph)
     size = 1 if stream else _samples(graph)
@@ -69,7 +68,7 @@ def evaluate(
 
 
 def is_stream(graph: Graph) -> bool:
-    """Whether a case is one step of a stream, because layers are stateful and see one step at a time."""
+    """Whether samples are steps of a stream, because stateful layers process one step at a time."""
     return any(_sees_one_step(graph, op) for op in graph.ops)
 
 
@@ -78,17 +77,17 @@ def _sees_one_step(graph: Graph, op: Op) -> bool:
 
 
 def apply(graph: Graph, op: Op, values: Sequence[Array | None]) -> list[Array]:
-    """Evaluates one operator on stacked samples; constants are as in the graph."""
+    """Evaluates one operator on stacked samples; constants are not stacked."""
     return _applied(graph, op, values, samples_of(graph, op, values))
 
 
 def stacked(shape: Shape, count: int) -> Shape:
-    """The shape of a number of stacked samples of a tensor."""
+    """Shape of `count` stacked samples of a tensor."""
     return (count, *shape[1:]) if shape[:1] == (1,) else (count, *shape)
 
 
 def samples_of(graph: Graph, op: Op, values: Sequence[Array | None]) -> int:
-    """The number of samples stacked in an operator's inputs."""
+    """Number of samples stacked in an operator's inputs."""
     computed = [values[position] for position, _ in op.computed(graph)]
     return next((len(v) for v in computed if v is not None), 1)
 
@@ -102,8 +101,8 @@ def _samples(graph: Graph) -> int:
 def _batch(
     graph: Graph, cases: Sequence[Mapping[int, Array]], kept: Collection[int], states: Mapping[int, Array]
 ) -> dict[int, Array]:
-    """Values of tensors for cases with the same states. Tensors that are not kept are dropped after their last
-    reader."""
+    """Values of tensors for samples with the same states; tensors that are not kept are dropped after their last
+    use."""
     n = len(cases)
     values = {t: _stack(graph, t, [case[t] for case in cases]) for t in graph.inputs}
     for t, state in states.items():
@@ -112,7 +111,7 @@ def _batch(
 
 
 def _computed(graph: Graph, values: dict[int, Array], kept: Collection[int], n: int) -> dict[int, Array]:
-    """Values of tensors for stacked values of the inputs."""
+    """Values of tensors for stacked inputs."""
     last = {t: place for place, op in enumerate(graph.ops) for t in op.inputs}
     for place, op in enumerate(graph.ops):
         args = [None if i == ABSENT else values.get(i, graph.tensors[i].data) for i in op.inputs]
@@ -156,7 +155,7 @@ def _at_once(graph: Graph, op: Op, args: Sequence[Array | None], n: int) -> list
 
 
 def _sequences(graph: Graph, op: Recurrent | LstmLayer, args: Sequence[Array | None], n: int) -> list[Array]:
-    """Outputs of a recurrent layer, with the sequences of all samples side by side."""
+    """Outputs of a recurrent layer, with the sequences of all samples in one batch."""
     batch, _ = op.batch_and_time(graph)
     own = {i: graph.tensors[i] for i in (*op.inputs, *op.outputs) if i != ABSENT}
     given = {i for _, i in op.computed(graph)} | set(op.outputs)
@@ -180,20 +179,20 @@ def _sequences(graph: Graph, op: Recurrent | LstmLayer, args: Sequence[Array | N
 
 
 def _shape_of_all(op: Recurrent | LstmLayer, t: Tensor, sequences: int) -> Shape:
-    """The shape of a sequence, a state or lengths for a number of sequences."""
+    """Shape of a sequence, state or lengths tensor for a number of sequences."""
     if len(t.shape) == 3:
         return (t.shape[0], sequences, t.shape[2]) if op.time_major else (sequences, *t.shape[1:])
     return (sequences,) if len(t.shape) == 1 else (sequences, t.shape[-1])
 
 
 def _is_simple(op: While) -> bool:
-    """Whether a loop has neither states nor other loops and branches inside."""
+    """Whether a loop has neither states nor nested control flow."""
     bodies = (op.body,) if op.condition is None else (op.condition, op.body)
     return not op.states and not any(isinstance(inner, Control) for body in bodies for inner in body.ops)
 
 
 def _looped(graph: Graph, op: While, args: Sequence[Array | None], n: int) -> list[Array]:
-    """Outputs of a loop, turn by turn for all samples, if it takes as many turns for each."""
+    """Outputs of a loop, iterated for all samples at once if their trip counts are equal."""
     _one_by_one(graph, op, args, 1)  # a loop that does not end is refused
     computed = dict(op.computed(graph))
     given = [
@@ -212,7 +211,7 @@ def _looped(graph: Graph, op: While, args: Sequence[Array | None], n: int) -> li
 
 
 def _results(body: Graph, given: Sequence[Array], n: int) -> list[Array]:
-    """The outputs of a body for stacked values of its inputs."""
+    """Outputs of a body graph for stacked inputs."""
     constants = {t: data for t in body.outputs if (data := body.tensors[t].data) is not None}
     values = {t: _stack(body, t, [data] * n) for t, data in constants.items()}
     values |= _computed(body, dict(zip(body.inputs, given, strict=True)), body.outputs, n)
@@ -246,7 +245,7 @@ def _always(graph: Graph, op: Op) -> bool:
 
 
 def _alike(graph: Graph, op: Op) -> bool:
-    """Whether operands broadcast only along axes behind the first."""
+    """Whether operands do not broadcast along the first axis."""
     rank = len(op.output(graph).shape)
     return all(len(t.shape) == rank for t in op.activations(graph)) and all(
         len(t.shape) < rank or t.shape[0] == 1 for t in (graph.tensors[i] for i in op.inputs) if t.data is not None
@@ -254,7 +253,7 @@ def _alike(graph: Graph, op: Op) -> bool:
 
 
 def _rows(graph: Graph, op: FullyConnected | BlockwiseFullyConnected) -> bool:
-    """Whether the first axis of a fully connected layer's output is still that of samples."""
+    """Whether the first axis of a fully connected layer's output is the batch axis."""
     x, y = op.input(graph), op.output(graph)
     return y.shape[0] == 1 and (op.keep_dims or y.size == y.shape[-1]) and x.shape[0] == 1
 
@@ -282,4 +281,4 @@ TOGETHER: tuple[tuple[type[Op], Callable[[Graph, Any], bool]], ...] = (
     (Concatenation, lambda graph, op: op.axis > 0 and len(op.computed(graph)) == len(op.inputs)),
     (Transpose, lambda graph, op: op.permutation[0] == 0),
 )
-"""Operators that support batches, and under which condition."""
+"""Operators that support batches, with the condition for it."""

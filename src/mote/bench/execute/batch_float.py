@@ -1,5 +1,5 @@
-"""Float layers on batches, in single precision: several times as fast as the NumPy reference, which accumulates in
-double."""
+"""Computes float layers on batches in single precision, several times as fast as the NumPy reference, which accumulates
+in double."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ Layer = Conv2D | DepthwiseConv2D | FullyConnected
 Reals = NDArray[np.float32]
 
 FEW_CHANNELS = 8
-"""Images with at most this many channels use im2col; others a matrix product per tap."""
+"""Convolutions with at most this many channels use im2col; others a matrix product per tap."""
 
 
 def is_real(graph: Graph, op: Op) -> bool:
-    """Whether an operator is a layer that is computed here."""
+    """Whether an operator is a float layer that this module computes."""
     if not isinstance(op, Layer):
         return False
     return op.input(graph).dtype == DType.FLOAT32 and op.input(graph, 1).dtype == DType.FLOAT32
@@ -75,7 +75,7 @@ def _padded(op: WindowOp, x: Reals) -> tuple[Reals, tuple[int, int]]:
 
 
 def _taps(op: WindowOp, padded: Reals, rows: int, columns: int) -> list[tuple[int, int, Reals]]:
-    """Each tap of the window, with its pixels at all positions."""
+    """The taps of a window as (row, column, input pixels at all output positions)."""
     down, across = op.vertical, op.horizontal
     taps = []
     for i in range(down.kernel):

@@ -24,13 +24,13 @@ HOMES = {
     Format.XGBOOST: "trees",
     Format.LIGHTGBM: "trees",
 }
-"""Front ends with a module `reference`, by format. Its function `reference` returns the runtime's name and a callable,
-None where it is not installed, or the reason why it cannot serve as a reference."""
+"""Front ends with a module `reference`, by format. Its function `reference` returns the runtime's name and a function,
+None if it is not installed, or a text why it cannot serve as a reference."""
 
 
 def runtime(source: Source, graph: Graph) -> tuple[Reference, str]:
-    """The reference runtime of a model's format, and its name. Where it is not installed, or known to be wrong on this
-    machine: Mote's NumPy reference, and why."""
+    """The reference runtime of a model's format, and its name; if it is not installed or known to be wrong here, Mote's
+    NumPy reference with the reason."""
     names = {t.name for t in graph.tensors.values() if not t.inner and t.data is None}
     answer = import_module(f"mote.frontends.{HOMES[source.format]}.reference").reference(source, names)
     if answer is None or isinstance(answer, str):
@@ -67,7 +67,6 @@ class _ByNumber(Mapping[int, Array]):
 
 
 def _typed(tensor: Tensor, value: Array) -> Array:
-    """Casts a value to the tensor's type; uint8 values stay as they are, since int8 tensors know their offset of
-    128."""
+    """Casts a value to the tensor's type; uint8 values stay, since int8 tensors account for their offset of 128."""
     unsigned = value.dtype.kind == "u" and value.dtype.itemsize == 1 and tensor.dtype == DType.INT8
     return value if unsigned else value.astype(tensor.dtype.numpy, copy=False)

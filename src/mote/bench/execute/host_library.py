@@ -35,15 +35,15 @@ from mote.ir.graph.io_order import to_model
 from mote.ir.graph.tensor import Array
 
 GLUE, BATCH, DECRYPT, DEVICE = "mote_glue.c", "mote_batch.c", "mote_decrypt.c", "mote_device.c"
-"""C files added to those of the model."""
+"""Names of C files added to those of the model: harness glue, batch loop, decryption, device simulation."""
 SAME_RESULTS = (
     *("io", "numerics", "shrink", "stream", "hop", "causal", "train", "train_data", "postprocess", "labels"),
 )
-"""Settings that say what a model computes; all others say how."""
+"""Settings that determine what a model computes; all others only determine how."""
 OFTEN = 0.25
 """Seconds between progress callbacks and checks for signals."""
 WORTH_THREADS = 1.0
-"""Seconds of work that are worth more than one thread."""
+"""Estimated seconds of work above which several threads are used."""
 PIECE = 64
 """Inferences of a running model between two callbacks."""
 _LOOP = """\
@@ -98,8 +98,8 @@ _ANSWER = ctypes.CFUNCTYPE(
 
 
 def on_vectors(compiled: Compiled, say: Say = silent) -> Compiled:
-    """The model compiled for the vectors of this computer, whatever its target is: integers are the same bit for bit.
-    Where its code is not all Mote's, or its weights are encrypted, it stays as it is."""
+    """The model recompiled with SIMD kernels of this CPU, whatever its target: integer results are bit-exact. Models
+    with external code or encrypted weights stay as they are."""
     settings = compiled.settings
     if VECTORS in settings.target.features or settings.external or settings.encrypt or added():
         return compiled
@@ -110,8 +110,8 @@ def on_vectors(compiled: Compiled, say: Say = silent) -> Compiled:
 
 @dataclass(frozen=True, eq=False)
 class HostModel:
-    """The generated C of a model for any core, compiled for the host: kernels for other instruction sets have
-    equivalent portable versions."""
+    """The generated C of a model for any core, compiled and loaded on the host; kernels for other instruction sets are
+    replaced by equivalent portable ones."""
 
     compiled: Compiled
 
@@ -120,16 +120,16 @@ class HostModel:
         return self.compiled.plan.graph
 
     def build(self) -> None:
-        """Compiles the library now instead of at the first run."""
+        """Compiles the library now instead of on the first run."""
         self.begin(0)
 
     def started(self) -> RunningModel:
-        """The model at its initial states, which it then keeps: until it is run or started anew."""
+        """A running model at its initial states, which then persist between calls."""
         return RunningModel(self, self.begin(0))
 
     def run(self, cases: Sequence[Mapping[int, Array]], *, stream: bool = False, done: Done = nobody) -> list[Array]:
-        """All outputs of all inferences in the model's layout: [N, ...], without a leading axis of 1. Every inference
-        starts from the initial states, unless they are one `stream`: then outputs are valid from inference
+        """Runs inferences; returns all outputs in the model's layout [N, ...], without a leading axis of 1. Every
+        inference starts from initial states, unless they form one `stream`: then outputs are valid from inference
         `graph.warm_up` on."""
         count, job = len(cases), self.job(cases, fresh=not stream and bool(self.graph.states))
         first = self.begin(0)
@@ -142,7 +142,7 @@ class HostModel:
         return self.answers(job)
 
     def job(self, cases: Sequence[Mapping[int, Array]], *, fresh: bool) -> HostJob:
-        """The inputs of inferences, and buffers for their outputs."""
+        """A batch job: inputs of inferences and buffers for their outputs."""
         self._answers.failure = None
         inputs, outputs = ([self.graph.tensors[t] for t in ids] for ids in (self.graph.inputs, self.graph.outputs))
         given = [_stacked(t, [case[t.id] for case in cases]) for t in inputs]
@@ -150,12 +150,12 @@ class HostModel:
         return HostJob(given, results, fresh, self.compiled.path, self._answers)
 
     def answers(self, job: HostJob) -> list[Array]:
-        """The outputs of a finished job in the model's layout."""
+        """Outputs of a finished job, in the model's layout."""
         graph = self.graph
         return [as_in_model(graph.tensors[o], values) for o, values in zip(graph.outputs, job.results, strict=True)]
 
     def begin(self, copy: int = 0) -> ctypes.CDLL:
-        """Loads the library, compiled on first use, initialized for inference; each copy has its own state."""
+        """Loads a copy of the library (compiled on first use) with its own state, initialized for inference."""
         with naming(self.compiled.path):
             check_run(self.compiled)
             loaded = host.load(self.files, self.sources, copy, self._target, self.external, self.includes)
@@ -178,7 +178,7 @@ class HostModel:
 
     @property
     def sources(self) -> list[str]:
-        """The C files; the library is kept in a cache, so that it is given a key, and has none."""
+        """The model's C files; the key of an encrypted model is passed at run time, since the library is cached."""
         drivers = [*self.simulation.sources, DEVICE] if self.simulation.files else []
         return [*self.compiled.project.sources, GLUE, BATCH, *([DECRYPT] if self._cipher else []), *drivers]
 
@@ -189,7 +189,7 @@ class HostModel:
 
     @property
     def includes(self) -> tuple[str, ...]:
-        """Folders with their headers."""
+        """Include folders of external generators."""
         return self.compiled.project.includes
 
     @cached_property
@@ -202,7 +202,7 @@ class HostModel:
 
     @cached_property
     def _answer(self) -> Any:
-        """The function that the library calls in place of accelerators."""
+        """Callback by which the library calls simulated accelerators."""
 
         def answer(name: bytes, addresses: Any, sizes: Any, count: int) -> int:
             areas = [(addresses[i], sizes[i]) for i in range(count)]
@@ -218,7 +218,7 @@ class HostModel:
 
     @cached_property
     def files(self) -> dict[str, str]:
-        """The texts of the C files and of all that they include, by name."""
+        """Texts of the C files and everything they include, by name."""
         project = self.compiled.project
         return {
             **project.code,
@@ -233,7 +233,7 @@ class HostModel:
 
 @dataclass(frozen=True, eq=False)
 class HostJob:
-    """A batch of inferences: contiguous inputs, and buffers for the outputs."""
+    """A batch of inferences: contiguous inputs and output buffers."""
 
     given: Sequence[Array]
     results: Sequence[Array]
@@ -254,13 +254,13 @@ class HostJob:
 
 @dataclass(frozen=True, eq=False)
 class RunningModel:
-    """A model whose states last from one call to the next."""
+    """A running model whose states persist between calls."""
 
     host: HostModel
     library: ctypes.CDLL
 
     def infer(self, cases: Sequence[Mapping[int, Array]], done: Done = nobody) -> list[Array]:
-        """All outputs of inferences one after another, as those of `HostModel.run`."""
+        """Runs inferences in order; outputs as of `HostModel.run`."""
         job, count = self.host.job(cases, fresh=False), len(cases)
         for row in range(0, count, PIECE):
             job.do(self.library, row, min(PIECE, count - row))
@@ -268,7 +268,7 @@ class RunningModel:
         return self.host.answers(job)
 
     def states(self) -> dict[int, Array]:
-        """The states before the next inference, by the ids of their tensors."""
+        """States before the next inference, by tensor id."""
         plan, name = self.host.compiled.plan, self.host.compiled.project.options.name
         saved = ctypes.create_string_buffer(saved_bytes(plan))
         save = getattr(self.library, f"{name}_save")
@@ -277,12 +277,13 @@ class RunningModel:
 
 
 def _taken(raw: bytes, offset: int, like: Array) -> Array:
-    """An array of the type and shape of another one, from bytes."""
+    """Bytes as an array with the type and shape of another one."""
     return np.frombuffer(raw, like.dtype, like.size, offset).reshape(like.shape).copy()
 
 
 def _finish(job: HostJob, libraries: Sequence[ctypes.CDLL], piece: int, done: Callable[[int], None]) -> None:
-    """Runs the remaining inferences chunk by chunk; with one library in order."""
+    """Runs the remaining inferences of a job chunk by chunk, on one or several threads; in order if there is a single
+    library."""
     free: SimpleQueue[ctypes.CDLL] = SimpleQueue()
     for library in libraries:
         free.put(library)
@@ -324,12 +325,12 @@ def as_in_model(tensor: Tensor, values: Array) -> Array:
 
 
 def _stacked(tensor: Tensor, values: Sequence[Array]) -> Array:
-    """Contiguous inputs in the layout of the generated code."""
+    """Inputs stacked contiguously in the layout of the generated code."""
     return np.ascontiguousarray(np.stack(values), tensor.dtype.numpy)
 
 
 def _from(arrays: Sequence[Array], row: int) -> ctypes.Array[ctypes.c_void_p]:
-    """Addresses of a row in several arrays."""
+    """Addresses of one row in several arrays."""
     addresses = [array.ctypes.data + row * array.strides[0] for array in arrays]
     return (ctypes.c_void_p * len(addresses))(*addresses)
 
@@ -340,7 +341,7 @@ def cores() -> int:
 
 
 def check_run(compiled: Compiled) -> None:
-    """Refuse a model with layers for which there is nothing here that runs them."""
+    """Raises an error for a model with layers that cannot run on this host."""
     if layers := not_run(compiled.plan):
         raise MoteError(
             f"layer {', '.join(layers)} is not run here: only its generator says what it computes",
@@ -349,7 +350,7 @@ def check_run(compiled: Compiled) -> None:
 
 
 def check_buildable(compiled: Compiled) -> None:
-    """Refuse a model of which files of an external generator lie elsewhere."""
+    """Raises an error if files of an external generator are missing here."""
     project = compiled.project
     if project.external or project.includes or project.simulated or not_run(compiled.plan):
         raise MoteError(

@@ -16,7 +16,7 @@ from mote.deploy.update.sources import mac_files
 from mote.hardware.toolchain import host
 
 LIMITS = Limits(taps=4096, pointers=8192, words=512)
-"""Limits for the host, whose stack fits the tallest windows."""
+"""Runtime limits for the host, whose stack fits the tallest windows."""
 _SHIM = """\
 #include "mote_hmac.h"
 #include "mote_train.h"
@@ -46,7 +46,7 @@ MEMORIES = 4
 
 
 class RuntimeStatus(IntEnum):
-    """The values of `mote_status` that Python distinguishes; of others it only shows the text."""
+    """`mote_status` values that Python distinguishes; others are only shown as text."""
 
     OK = 0
     BUSY = 4
@@ -156,11 +156,11 @@ class KernelTable:
 
     table: Kernels
     _entries: object
-    """Keeps the entries alive that the table points to."""
+    """Reference that keeps the table's entries alive."""
 
 
 def table(records: Iterable[KernelRecord], target: str = "host") -> KernelTable:
-    """The kernel table, sorted by id; with the target `native` kernels use all instructions of this computer."""
+    """The kernel table sorted by id; with the target `native` kernels use all instructions of this CPU."""
     addresses = [_entry(record, target) for record in merged(records)]
     entries = (ctypes.c_void_p * len(addresses))(*addresses)
     return KernelTable(Kernels(ctypes.cast(entries, ctypes.POINTER(ctypes.c_void_p)), len(addresses)), entries)
@@ -168,7 +168,7 @@ def table(records: Iterable[KernelRecord], target: str = "host") -> KernelTable:
 
 @cache
 def _entry(record: KernelRecord, target: str) -> int:
-    """The address of a kernel's entry, compiled on first use."""
+    """Address of a kernel's function, compiled on first use."""
     files = entry_files([record], replace(LIMITS, fast=MOST_FAST) if record.fails else LIMITS)
     files |= FILES if record.fails else {}
     del files["mote_kernels.c"], files["mote_kernels.h"]

@@ -35,13 +35,13 @@ from mote.ir.graph.types import DType
 
 _DTYPES = {number: dtype for dtype, number in format.DTYPES.items()}
 SIGNATURE = "serving_default"
-"""The signature of models whose format has none."""
+"""Signature name of models whose format has no signatures."""
 IGNORED = (
     *("experimental_op_resolver_type", "experimental_disable_delegate_clustering"),
     *("experimental_default_delegate_latest_features", "experimental_compress_quantization_zero_points"),
     *("experimental_disable_delegate_node_fusion", "experimental_force_delegate_node_profiling"),
 )
-"""Arguments of LiteRT's interpreter that choose among its own kernels and delegates."""
+"""Ignored arguments of LiteRT's interpreter, which choose among its kernels and delegates."""
 REFUSED = {
     "experimental_delegates": (
         "Mote computes everything with the kernels of the device",
@@ -52,19 +52,18 @@ REFUSED = {
         "omit it; `mote.verify` compares every tensor with LiteRT",
     ),
 }
-"""Arguments of LiteRT's interpreter that cannot be followed, with reason and remedy."""
+"""Unsupported arguments of LiteRT's interpreter, with reason and remedy."""
 
 
 class InterpreterError(MoteError, ValueError, RuntimeError):
-    """A call that LiteRT's interpreter answers with a ValueError, as documented, or with a RuntimeError: code written
-    for it may catch this too."""
+    """Error for calls where LiteRT's interpreter raises a ValueError or RuntimeError; derives from both, so that code
+    written for LiteRT can catch it."""
 
 
 class Interpreter:
-    """Runs a model with the calls of LiteRT's interpreter: details, indices, signatures and outputs are those of LiteRT
-    on the same file. Beyond them it can step models, push rows, save and restore states, and train; tensors other than
-    inputs and outputs are described, but cannot be read. An interpreter is not thread-safe; several can run in
-    parallel."""
+    """Runs a model with the API of LiteRT's interpreter: details, indices, signatures and outputs equal LiteRT's on the
+    same file. In addition it can run single steps, push rows, save and restore states, and train; tensors other than
+    inputs and outputs are described but cannot be read. Not thread-safe; several interpreters can run in parallel."""
 
     def __init__(
         self,
@@ -76,11 +75,11 @@ class Interpreter:
         num_threads: int | None = None,
         **options: Any,
     ) -> None:
-        """`model_path` or `model_content` is a `.mote` image, or a model as `mote.compile` takes it, which is packed
-        for the host with `options` of `mote.pack`. `runtime`: the folder of the runtime that an image was packed for,
-        where that is not the stock one. `num_threads` and arguments that choose among LiteRT's kernels and delegates
-        are accepted for compatibility and ignored; `experimental_delegates` and `experimental_preserve_all_tensors` are
-        refused. Without a `signature`, that of the first subgraph is loaded, and `get_signature_runner` runs others."""
+        """`model_path` or `model_content` is a `.mote` image, or a model as for `mote.compile`, which is packed for the
+        host with `options` of `mote.pack`. `runtime`: folder of the runtime that an image was packed for, if not the
+        stock one. `num_threads` and arguments that choose among LiteRT's kernels and delegates are ignored;
+        `experimental_delegates` and `experimental_preserve_all_tensors` are errors. Without a `signature` that of the
+        first subgraph is loaded; `get_signature_runner` runs others."""
         model = _given(model_path, model_content)
         options = _compatible(options)
         self._file: bytes | None = None
@@ -115,7 +114,7 @@ class Interpreter:
             self._name_as_file(made.plan.graph, self._subgraph)
 
     def _name_as_file(self, graph: Graph, subgraph: int) -> None:
-        """Gives inputs and outputs the indices and open shapes that they have in the file."""
+        """Restores the file's tensor indices and dynamic shapes of inputs and outputs."""
         recorded = tensors(self._model.data, subgraph)
         self._recorded = {tensor.index: _recorded_details(tensor) for tensor in recorded}
         for details, t in zip((*self._inputs, *self._outputs), (*graph.inputs, *graph.outputs), strict=True):
@@ -126,8 +125,8 @@ class Interpreter:
 
     @classmethod
     def of(cls, data: bytes, kernels: Sequence[KernelRecord], where: str, target: str = "host") -> Interpreter:
-        """An interpreter for an image with known kernels, compiled for the host, or with the target `native` for all
-        instructions that this computer has."""
+        """An interpreter for an image with known kernels, compiled for the host; the target `native` uses all
+        instructions of this CPU."""
         interpreter = cls.__new__(cls)
         interpreter._settings, interpreter._resized, interpreter._where = None, {}, where
         interpreter._file, interpreter._runners = None, {}
@@ -172,7 +171,7 @@ class Interpreter:
         self.waiting = False
 
     def _details(self, ask: Callable[..., int], number: int) -> dict[str, Any]:
-        """An input or output, in LiteRT's format."""
+        """Details of an input or output in LiteRT's format."""
         info = host_runtime.TensorInfo()
         self._check(ask(self._it, number, info))
         scale, zero = float(info.scale), int(info.zero_point)
@@ -197,8 +196,8 @@ class Interpreter:
         }
 
     def resize_tensor_input(self, input_index: int, tensor_size: Sequence[int], strict: bool = False) -> None:
-        """Give an input another shape; `allocate_tensors` compiles the model for it. With `strict` only dimensions may
-        change that are -1 in `shape_signature`."""
+        """Sets the shape of an input; `allocate_tensors` recompiles the model for it. With `strict` only dimensions
+        that are -1 in `shape_signature` may change."""
         position = self._position(input_index, len(self._inputs))
         details = self._inputs[position]
         name = details["name"]
@@ -222,7 +221,7 @@ class Interpreter:
             self._resized.pop(name, None)
 
     def allocate_tensors(self) -> None:
-        """Compiles the model for shapes set by `resize_tensor_input`, if any; states are reset then."""
+        """Recompiles the model for shapes set by `resize_tensor_input`, if any, and resets states."""
         if self._resized and self._settings is not None:
             shapes = {**self._settings.shapes, **self._resized}
             self._settings = replace(self._settings, shapes=parsed_shapes("shapes", shapes))
@@ -230,15 +229,15 @@ class Interpreter:
             self._pack(self._model)
 
     def get_input_details(self) -> list[dict[str, Any]]:
-        """Name, index, shape, type and quantization of each input, and its labels and the bytes of a row."""
+        """Name, index, shape, type, quantization, labels and bytes per row of each input."""
         return [dict(details) for details in self._inputs]
 
     def get_output_details(self) -> list[dict[str, Any]]:
-        """Name, index, shape, type and quantization of each output, and its labels and the bytes of a row."""
+        """Name, index, shape, type, quantization, labels and bytes per row of each output."""
         return [dict(details) for details in self._outputs]
 
     def get_tensor_details(self) -> list[dict[str, Any]]:
-        """Details of all tensors of a `.tflite` file; of images and other formats those of inputs and outputs. Only
+        """Details of all tensors of a `.tflite` file, or of inputs and outputs for images and other formats. Only
         inputs and outputs can be read."""
         ports = self.get_input_details() + self.get_output_details()
         if not self._recorded:
@@ -266,7 +265,7 @@ class Interpreter:
         return lambda: self._shown[position]
 
     def _position(self, index: int, count: int) -> int:
-        """The place of a tensor among inputs and outputs, of which the first `count` may be asked for."""
+        """Position of a tensor among inputs and outputs, limited to the first `count`."""
         position = self._positions.get(int(index), count)
         if position >= count:
             kind = "input" if count == len(self._inputs) else "input or output"
@@ -278,8 +277,8 @@ class Interpreter:
         return position
 
     def invoke(self) -> None:
-        """Runs one inference. `waiting` is set while a stream is warming up and outputs are not valid. A row-wise input
-        is pushed row by row."""
+        """Runs one inference. `waiting` is set while a stream warms up and outputs are not valid. An input by rows is
+        pushed row by row."""
         if self._resized:
             raise MoteError(
                 f"the input '{next(iter(self._resized))}' was given another shape",
@@ -293,7 +292,7 @@ class Interpreter:
         self._take(self._c.mote_invoke(self._it))
 
     def step(self) -> bool:
-        """Runs one step of an inference; returns whether there is more to do. The first step reads the inputs."""
+        """Runs one step of an inference; returns whether steps are left. The first step reads the inputs."""
         if not self._begun and not self._pushed:
             self._give()
         status = self._c.mote_step(self._it)
@@ -323,14 +322,14 @@ class Interpreter:
 
     _begun = False
     _subgraph = 0
-    """The subgraph of the file that is loaded."""
+    """Index of the loaded subgraph of the file."""
 
     def _give(self) -> None:
         for i, value in enumerate(self._values[: len(self._inputs)]):
             ctypes.memmove(self._c.mote_input(self._it, i), value.ctypes.data, value.nbytes)
 
     def _take(self, status: int) -> None:
-        """Handles the status of an inference."""
+        """Handles the status code of an inference."""
         self.waiting = status == RuntimeStatus.WAITING
         if not self.waiting:
             self._check(status)
@@ -355,19 +354,20 @@ class Interpreter:
 
     @property
     def training(self) -> InterpreterTraining:
-        """Training of a model that was packed with it (`mote pack --train`, or the option `train`)."""
+        """Training interface of a model packed with training (`mote pack --train`, or the option `train`)."""
         turned = len(self._inputs) in turned_ports(self._contents)
         return InterpreterTraining(self._c, lambda: self._it, self._contents, self._where, self.invoke, turned)
 
     def get_signature_list(self) -> dict[str, dict[str, list[str]]]:
-        """The names of inputs and outputs of each signature of a `.tflite` file, which may have none; of images and
-        other formats one signature with all inputs and outputs."""
+        """Input and output names of each signature of a `.tflite` file (possibly none); images and other formats have
+        one signature."""
         known = self._whole() if self._file is None else signatures(self._file)
         return {key: {"inputs": list(x.inputs), "outputs": list(x.outputs)} for key, x in known.items()}
 
     def get_signature_runner(self, signature_key: str | None = None) -> SignatureRunner:
-        """A function from inputs by name to outputs by name; a key may be omitted where there is one signature. Inputs
-        of other shapes compile the model for them. A model without signatures has one of all inputs and outputs."""
+        """A signature as a callable from inputs by name to outputs by name; the key may be omitted if there is one
+        signature. Inputs of other shapes recompile the model. A model without signatures has one of all inputs and
+        outputs."""
         known = (signatures(self._file) if self._file is not None else {}) or self._whole()
         if signature_key is None and len(known) == 1:
             signature_key = next(iter(known))
@@ -383,7 +383,7 @@ class Interpreter:
         return {SIGNATURE: FileSignature(SIGNATURE, self._subgraph, *ports)}
 
     def _of_signature(self, signature: FileSignature) -> Interpreter:
-        """This interpreter, or that of another subgraph of the same file."""
+        """The interpreter of a signature: this one, or one for another subgraph of the file."""
         if self._file is None or signature.subgraph == self._subgraph:
             return self
         if signature.key not in self._runners:
@@ -413,13 +413,13 @@ class Interpreter:
 
 
 class SignatureRunner:
-    """A signature of a model as a function from inputs by name to outputs by name."""
+    """A signature of a model, callable with inputs by name."""
 
     def __init__(self, interpreter: Interpreter, signature: FileSignature) -> None:
         self._interpreter, self._signature = interpreter, signature
 
     def __call__(self, **values: Array) -> dict[str, Array]:
-        """Runs an inference; all inputs are given by the names of the signature."""
+        """Runs an inference; all inputs are keyword arguments named as in the signature."""
         inputs, interpreter = self._signature.inputs, self._interpreter
         wrong = [name for name in inputs if name not in values] + [name for name in values if name not in inputs]
         if wrong:
@@ -438,11 +438,11 @@ class SignatureRunner:
         return {name: interpreter.get_tensor(index) for name, index in self._signature.outputs.items()}
 
     def get_input_details(self) -> dict[str, dict[str, Any]]:
-        """The details of each input by the name that it has in the signature."""
+        """Details of each input, by its name in the signature."""
         return self._details(self._signature.inputs, self._interpreter.get_input_details())
 
     def get_output_details(self) -> dict[str, dict[str, Any]]:
-        """The details of each output by the name that it has in the signature."""
+        """Details of each output, by its name in the signature."""
         return self._details(self._signature.outputs, self._interpreter.get_output_details())
 
     @staticmethod
@@ -452,7 +452,7 @@ class SignatureRunner:
 
 
 def _compatible(options: dict[str, Any]) -> dict[str, Any]:
-    """Options without the arguments of LiteRT's interpreter; those that cannot be followed are refused."""
+    """Options without ignored LiteRT arguments; raises an error for unsupported ones."""
     for name, (reason, remedy) in REFUSED.items():
         if options.get(name):
             raise MoteError(reason, where=f"option {name}", remedy=remedy)
@@ -460,13 +460,13 @@ def _compatible(options: dict[str, Any]) -> dict[str, Any]:
 
 
 def _first_signature(data: bytes) -> str:
-    """The signature of the subgraph that LiteRT runs by default, where a file has several; else empty."""
+    """The signature of the subgraph that LiteRT runs by default, if a file has several; else empty."""
     keys = [key for key, signature in signatures(data).items() if signature.subgraph == 0]
     return keys[0] if keys and len(signatures(data)) > 1 else ""
 
 
 def _positions(inputs: Sequence[dict[str, Any]], outputs: Sequence[dict[str, Any]]) -> dict[int, int]:
-    """The place of each index among inputs and outputs; a tensor that is both is an input."""
+    """Position of each tensor index among inputs and outputs; a tensor that is both is an input."""
     places: dict[int, int] = {}
     for position, details in enumerate((*inputs, *outputs)):
         places.setdefault(details["index"], position)
@@ -474,7 +474,7 @@ def _positions(inputs: Sequence[dict[str, Any]], outputs: Sequence[dict[str, Any
 
 
 def _recorded_details(tensor: FileTensor) -> dict[str, Any]:
-    """A tensor of a file, in LiteRT's format."""
+    """Details of a tensor of a file in LiteRT's format."""
     shape = np.array(tensor.shape, np.int32)
     dtype = DType(tensor.dtype) if tensor.dtype in tuple(DType) else DType.UNKNOWN
     one = tensor.scales.size == 1
@@ -496,14 +496,14 @@ def _recorded_details(tensor: FileTensor) -> dict[str, Any]:
 
 
 def _given(path: Any, content: bytes | None) -> Any:
-    """The model argument that was given."""
+    """The model argument that was passed; exactly one is allowed."""
     if (path is None) == (content is None):
         raise MoteError("give either the path of a model or its bytes", where="Interpreter")
     return path if content is None else bytes(content)
 
 
 def _image(model: Any) -> bytes | None:
-    """The bytes of an image, if the argument is one."""
+    """Bytes of an image if the argument is one, else None."""
     if not isinstance(model, str | Path | bytes):
         return None
     data = model if isinstance(model, bytes) else read_file(model)
@@ -511,7 +511,7 @@ def _image(model: Any) -> bytes | None:
 
 
 def _kernels(data: bytes, runtime: str | Path | None, where: str) -> list[KernelRecord]:
-    """The kernels of an image: those of the runtime that it was packed for."""
+    """Kernels of the runtime that an image was packed for."""
     with naming(where):
         wanted = {kernel.id: kernel.name for kernel in read(data).kernels}
         return (stock(targets.load("host")) if runtime is None else read_manifest(runtime)).needed(wanted)
@@ -525,7 +525,7 @@ def turned_ports(image: ImageContents) -> list[int]:
 
 
 def _words(data: bytes) -> Array:
-    """Bytes at an 8-byte aligned address."""
+    """Copies bytes to 8-byte aligned memory."""
     words = np.zeros(-(-len(data) // 8), np.uint64)
     words.view(np.uint8)[: len(data)] = np.frombuffer(data, np.uint8)
     return words

@@ -1,4 +1,4 @@
-"""Training of an image on this computer, with the functions of `mote_train.h`."""
+"""On-device training of an image, run on this computer with the functions of `mote_train.h`."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from mote.ir.graph.tensor import Array
 BytesLike: TypeAlias = bytes | bytearray | memoryview
 
 LOWER = "take what was learned before, by import_weights or reset_all_variables, and a lower learning rate"
-"""The remedy where something that was learned is not finite."""
+"""Remedy in the error message for learned parameters that are not finite."""
 
 
 class InterpreterTraining:
-    """Sessions of training of a model that an interpreter runs: integers learn the bits that devices learn."""
+    """Training sessions of a model in an interpreter; integer training is bit-exact with devices."""
 
     def __init__(
         self,
@@ -33,8 +33,8 @@ class InterpreterTraining:
         invoke: Callable[[], None],
         turned: bool,
     ) -> None:
-        """The training of `loaded`, an interpreter of the runtime `c` that has loaded the image; `invoke` runs an
-        inference with it. `turned`: the first output is channels-last in the image but not in the model."""
+        """Training of `loaded`, an interpreter of the runtime `c` that has loaded the image; `invoke` runs an inference
+        with it. `turned`: the first output is channels-last in the image but not in the model."""
         self._c, self._where, self._invoke, self._turned = c, where, invoke, turned
         self._loaded, self._own = loaded, loaded()
         self._states: Mapping[int, Mapping[str, int]] = {
@@ -46,8 +46,8 @@ class InterpreterTraining:
             raise MoteError("the image does not learn", where=where, remedy=remedy)
 
     def begin(self, rate: float) -> None:
-        """Begin a session with a learning rate, which models without one ignore: what the optimizer remembers is
-        forgotten, what was learned stays."""
+        """Begins a session with a learning rate (ignored by models without one): optimizer state is reset, learned
+        parameters stay."""
         wrong = f"the learning rate {rate} is no number above 0, or too large"
         remedy = "give a number such as 0.01"
         try:
@@ -57,10 +57,9 @@ class InterpreterTraining:
         self._check(status, wrong, remedy)
 
     def learn(self, right: ArrayLike) -> None:
-        """Learn the sample that is in the inputs: an inference, whose outputs are those before it was learned, and a
-        step. `right` is its class, or the classes of positions, -1 where one is not known; of a model with targets it
-        is what the first output should be, quantized where the model learns in int8. Where the inference fails, later
-        ones do not learn the sample."""
+        """Learns the sample in the inputs: runs an inference, whose outputs are those before learning, and a training
+        step. `right` is the class, or the classes of positions (-1: unknown); for a model with targets the expected
+        first output, quantized if training is int8. If the inference fails, later ones do not learn the sample."""
         try:
             given = np.asarray(right)
         except (TypeError, ValueError, RuntimeError) as error:
@@ -77,22 +76,22 @@ class InterpreterTraining:
             raise
 
     def end(self) -> None:
-        """End a session, and refuse what was learned where that is not finite; it changes nothing."""
+        """Ends a session; raises an error if learned parameters are not finite, without changing them."""
         self._check(self._c.mote_train_end(self._it), "what was learned is infinite or no number", LOWER)
 
     @property
     def loss(self) -> float | None:
-        """The loss of the last sample, before it was learned; None for models that do not compute it."""
+        """Loss of the last sample before it was learned; None for models without a loss."""
         return float(self._c.mote_loss(self._it)) if TrainingRole.LOSS in self._states else None
 
     @property
     def learned_samples(self) -> int | None:
-        """Samples that were learned of the class of the last one, 0 where nothing could be learned of it; None for
-        models that do not count them."""
+        """Number of learned samples of the last one's class, 0 if it could not be learned; None for models that do not
+        count."""
         return int(self._c.mote_learned_samples(self._it)) if TrainingRole.COUNT in self._states else None
 
     def export_weights(self, key: BytesLike) -> bytes:
-        """The record of what was learned, as devices save it, with a MAC by this key of the device."""
+        """Learned parameters as a record that devices can store, with a MAC by the device's key."""
         key = self._raw(key, "key")
         record = ctypes.create_string_buffer(self._c.mote_weights_bytes(self._it))
         status = self._c.mote_host_export(self._it, record, len(record), key, len(key))
@@ -100,7 +99,7 @@ class InterpreterTraining:
         return record.raw
 
     def import_weights(self, record: BytesLike, key: BytesLike) -> None:
-        """Take what was learned from a record of the same image and key."""
+        """Restores learned parameters from a record of the same image and key."""
         record, key = self._raw(record, "record"), self._raw(key, "key")
         status = self._c.mote_host_import(self._it, record, len(record), key, len(key))
         wrong = "the record is damaged, of another image, or was made with another key"
@@ -108,7 +107,7 @@ class InterpreterTraining:
 
     @property
     def _it(self) -> Any:
-        """The interpreter of the runtime, whose memory is gone when the model was compiled again."""
+        """The runtime interpreter; raises an error if its memory is gone because the model was recompiled."""
         if self._loaded() is not self._own:
             remedy = "take the property training of the interpreter again"
             raise self._wrong("the model was compiled for another shape, and has learned nothing yet", remedy)
@@ -148,7 +147,7 @@ class InterpreterTraining:
         return target
 
     def _check(self, status: int, bad: str = "", remedy: str = "") -> None:
-        """Refuse a status: BAD_STATE as what that means here."""
+        """Raises an error for a status code other than success; explains BAD_STATE."""
         if status == RuntimeStatus.BAD_STATE and bad:
             raise self._wrong(bad, remedy)
         if status == RuntimeStatus.BUSY:

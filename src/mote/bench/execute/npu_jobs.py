@@ -1,4 +1,4 @@
-"""Jobs of an Ethos-U in images that run on this computer: the functional model computes them."""
+"""Runs Ethos-U jobs of images on this computer by the functional model."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from mote.compiler.offload.ethos_u.simulated import simulate
 from mote.hardware.npu.sources import check_files
 
 MOST_FAST = 1 << 24
-"""Bytes of fast memory that a job may have here."""
+"""Maximum bytes of fast memory for a job on this host."""
 _EITHER = """\
 #include "mote_npu_check.h"
 
@@ -32,7 +32,7 @@ mote_npu_status mote_npu_check(const void *payload, uint32_t bytes, const uint32
 
 
 def _checkers() -> dict[str, str]:
-    """The check of command streams for every family: this computer runs images for all targets."""
+    """Command stream checkers for all Ethos-U families, since the host runs images for all targets."""
     files = {"mote_npu_either.c": _EITHER}
     for core in ("u55", "u85"):
         for name, text in check_files(f"ethos-{core}").items():
@@ -57,17 +57,17 @@ void mote_npu_hook(mote_npu_hook_t *function) { hook = function; }
 int mote_npu_invoke(const uint32_t *job, const void *const *base) { return hook(job, base); }
 """,
 }
-"""A library's C files in the place of those that call the driver and check for one family."""
+"""C files that replace a library's driver calls and single-family checker."""
 _Hook = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.POINTER(ctypes.c_uint32), ctypes.POINTER(ctypes.c_void_p))
 
 
 def hooked(library: ctypes.CDLL) -> None:
-    """Have the jobs of a library computed."""
+    """Installs the functional model as the driver of a library."""
     library.mote_npu_hook(_HOOK)
 
 
 def _invoke(job: Any, base: Any) -> int:
-    """Compute a job that the runtime has checked; 1 where the functional model refuses it."""
+    """Computes a job that the runtime has checked; returns 1 if the functional model rejects it."""
     head = [int(job[i]) for i in range(HEAD)]
     areas = [_area(base[i], 0 if i == FAST else head[2 + i]) for i in range(head[1])]
     try:
@@ -84,4 +84,4 @@ def _area(address: int | None, size: int) -> NDArray[np.uint8]:
 
 
 _HOOK = _Hook(_invoke)
-"""Libraries call it: it must outlive them."""
+"""Callback passed to libraries, which must outlive them."""

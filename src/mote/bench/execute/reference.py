@@ -24,12 +24,12 @@ from mote.ir.ops.recurrent.svdf import BIAS, Svdf
 from mote.ir.ops.signal.audio_stateless import MicroOp
 
 LITTERS = 2
-"""Repetitions with random values in elements that TFLite Micro does not write."""
+"""Number of runs with different random values in elements that TFLite Micro does not write, to detect those."""
 MICRO_ROOM = 1 << 20
 """Bytes added to TFLite Micro's estimated arena."""
 
 SAID = 160
-"""Most characters of an interpreter's error message."""
+"""Maximum characters of an interpreter's error message."""
 
 
 class RefusedError(MoteError):
@@ -37,7 +37,7 @@ class RefusedError(MoteError):
 
 
 Reference = Callable[[Mapping[int, Array]], Mapping[int, Array] | None]
-"""Maps inputs (by source tensor id) to all tensors; None while a stream is warming up."""
+"""Function from inputs (by source tensor id) to the values of all tensors; None while a stream warms up."""
 
 
 def litert_installed() -> bool:
@@ -45,8 +45,8 @@ def litert_installed() -> bool:
 
 
 def _interpreter(model: bytes, fast: bool) -> Any:
-    """LiteRT with `BUILTIN_REF`, or with its default kernels, which differ from the reference but cover more
-    operators."""
+    """A LiteRT interpreter with `BUILTIN_REF`, or with its default kernels, which differ from the reference but cover
+    more operators."""
     from ai_edge_litert.interpreter import Interpreter, OpResolverType
 
     kernels = OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES if fast else OpResolverType.BUILTIN_REF
@@ -56,7 +56,7 @@ def _interpreter(model: bytes, fast: bool) -> Any:
 
 
 def litert(model: bytes, *, fast: bool = False) -> Reference:
-    """LiteRT's reference kernels on a file, or its default ones (`fast`)."""
+    """A reference by LiteRT's reference kernels on a file, or its default kernels (`fast`)."""
     with _refusals():
         interpreter = _interpreter(model, fast)
         interpreter.allocate_tensors()
@@ -64,7 +64,7 @@ def litert(model: bytes, *, fast: bool = False) -> Reference:
 
 
 def _invoked(interpreter: Any, fixed: Mapping[int, Array]) -> Reference:
-    """The first subgraph of an interpreter, with some inputs fixed."""
+    """A reference by the first subgraph of an interpreter, with some inputs fixed."""
 
     def run(inputs: Mapping[int, Array]) -> Mapping[int, Array]:
         with _refusals():
@@ -77,7 +77,7 @@ def _invoked(interpreter: Any, fixed: Mapping[int, Array]) -> Reference:
 
 
 def litert_of(source: Source, graph: Graph, *, fast: bool = False) -> Reference:
-    """LiteRT on a file with the input shapes, constants and signature that were chosen."""
+    """A reference by LiteRT on a file, with the chosen input shapes, constants and signature."""
     number = subgraph_of(source)
     if number:
         return _signed(source, graph, number, fast)
@@ -92,7 +92,7 @@ def litert_of(source: Source, graph: Graph, *, fast: bool = False) -> Reference:
 
 
 def _signed(source: Source, graph: Graph, number: int, fast: bool) -> Reference:
-    """Any other subgraph than the first, which LiteRT runs by its signature."""
+    """A reference by another subgraph than the first, which LiteRT runs by its signature."""
     with _refusals():
         interpreter = _interpreter(source.data, fast)
         runner = interpreter.get_signature_runner(source.signature or None)
@@ -114,7 +114,7 @@ def _shape(source: Source, given: Mapping[str, Any]) -> Shape:
 
 
 def _fixed(source: Source, graph: Graph, details: Sequence[Mapping[str, Any]]) -> dict[int, Array]:
-    """Inputs of the file that are constants in the graph, by index."""
+    """File inputs that are constants in the graph, by tensor index."""
     constants = {constant.name: constant for constant in source.constants}
     constant_inputs: dict[int, Array] = {}
     for given in (x for x in details if x["index"] not in graph.inputs):
@@ -128,8 +128,7 @@ def _fixed(source: Source, graph: Graph, details: Sequence[Mapping[str, Any]]) -
 
 @cache
 def micro_missing() -> str:
-    """The reason why TFLite Micro is unavailable (not installed, or no wheel for this Python); empty where it is
-    available."""
+    """Why TFLite Micro is unavailable (not installed, or no wheel for this Python); empty if it is available."""
     try:
         require("tflite_micro")
     except MoteError:
@@ -138,8 +137,8 @@ def micro_missing() -> str:
 
 
 def micro(model: bytes, graph: Graph) -> Reference:
-    """TFLite Micro, for operators that LiteRT lacks; every tensor has its own memory. Elements that it does not write,
-    and those that depend on them, come from Mote's reference."""
+    """A reference by TFLite Micro, for operators that LiteRT lacks; every tensor has its own memory. Elements that it
+    leaves unwritten, and those that depend on them, come from Mote's reference."""
     if any(isinstance(op, Svdf) and op.tensor(graph, BIAS) is None for op in graph.ops):
         raise RefusedError("TFLite Micro crashes on SVDF without a bias", remedy="export the model with biases")
     runtime = require("tflite_micro", extra="tflm").runtime
@@ -174,7 +173,7 @@ def _known(oracle: Reference, inputs: Mapping[int, Array]) -> Mapping[int, Array
 
 
 class _Littered(Op):
-    """An operator of TFLite Micro, with random values in elements that it does not write."""
+    """Wraps an operator so that elements which TFLite Micro does not write are random."""
 
     of: MicroOp
     seed: int
@@ -196,7 +195,8 @@ class _Littered(Op):
 
 
 def _littered(graph: Graph, seed: int) -> Graph:
-    """The graph with random values where TFLite Micro writes nothing: elements that differ depend on them."""
+    """The graph with random values where TFLite Micro writes nothing: elements that differ between runs depend on
+    them."""
     ops = [
         _Littered(inputs=op.inputs, outputs=op.outputs, name=op.name, index=op.index, of=op, seed=seed)
         if isinstance(op, MicroOp)
@@ -208,7 +208,7 @@ def _littered(graph: Graph, seed: int) -> Graph:
 
 @contextmanager
 def _refusals(who: str = "LiteRT") -> Iterator[None]:
-    """Converts an interpreter's errors to RefusedError, with its message in one line."""
+    """Context manager: converts an interpreter's errors to RefusedError with a one-line message."""
     try:
         yield
     except (ValueError, RuntimeError) as error:
@@ -225,8 +225,8 @@ def micro_only(graph: Graph) -> bool:
 
 
 def meaningful(oracle: Reference, graph: Graph) -> Reference:
-    """A reference with zeros behind results that are shorter than their tensor: the reference leaves these elements
-    undefined."""
+    """Wraps a reference: sets elements beyond the actual result to zero where results are shorter than their tensor,
+    since the reference leaves them undefined."""
     parts = {op.outputs[0]: op for op in graph.ops if isinstance(op, Part) and op.count is not None}
 
     def run(inputs: Mapping[int, Array]) -> Mapping[int, Array] | None:
@@ -241,7 +241,7 @@ def _meaning(values: Mapping[int, Array], part: Part | None, t: int) -> Array:
 
 
 def numpy(graph: Graph) -> Reference:
-    """The NumPy reference of every operator, on the imported graph. States persist between runs, as in LiteRT."""
+    """A reference by the NumPy operators on the imported graph. States persist between runs, as in LiteRT."""
     carried: dict[int, Array] = {}
 
     def run(inputs: Mapping[int, Array]) -> Mapping[int, Array]:
@@ -253,7 +253,7 @@ def numpy(graph: Graph) -> Reference:
 
 
 def as_in_file(oracle: Reference, graph: Graph) -> Reference:
-    """A reference with tensors in the layout of the model's file instead of the graph's."""
+    """Wraps a reference: tensors get the layout of the model's file instead of the graph's."""
     lying = {i: t.arrangement for i, t in graph.tensors.items() if t.arrangement is not None}
 
     def run(inputs: Mapping[int, Array]) -> Mapping[int, Array] | None:
@@ -266,8 +266,8 @@ def as_in_file(oracle: Reference, graph: Graph) -> Reference:
 
 
 def magnitudes(graph: Graph) -> Callable[[Mapping[int, Array]], Mapping[int, float]]:
-    """Maps inputs to magnitudes of float32 tensors (`mote.ir.graph.tolerance`), with states that persist; empty where
-    nothing is computed in float32."""
+    """Function from inputs to magnitudes of float32 tensors (for `mote.ir.graph.tolerance`), with states that persist;
+    empty if nothing is float32."""
     if not computes_floats(graph) and all(type(op).alternative_codes is Op.alternative_codes for op in graph.ops):
         return lambda inputs: {}
     values, tracked = numpy(graph), Magnitudes(graph)
@@ -281,8 +281,8 @@ def magnitudes(graph: Graph) -> Callable[[Mapping[int, Array]], Mapping[int, flo
 
 
 def windowed(oracle: Reference, axis: int, size: int) -> Reference:
-    """A windowed model as the reference of a stream: it gets the last `size` elements along `axis`, and returns None
-    before there are so many."""
+    """Wraps a windowed model as the reference of a stream: it gets the last `size` elements along `axis`, and returns
+    None until there are that many."""
     heard: dict[int, Array] = {}
 
     def run(inputs: Mapping[int, Array]) -> Mapping[int, Array] | None:
@@ -296,7 +296,7 @@ def windowed(oracle: Reference, axis: int, size: int) -> Reference:
 
 
 def behind(front: Graph, oracle: Reference) -> Reference:
-    """A reference of a model with preprocessing before it, which NumPy computes: its states persist between runs."""
+    """Wraps a reference: preprocessing by NumPy comes before it; its states persist between runs."""
     prepare = numpy(front)
 
     def run(inputs: Mapping[int, Array]) -> Mapping[int, Array] | None:
@@ -310,9 +310,8 @@ def behind(front: Graph, oracle: Reference) -> Reference:
 
 
 def before(back: Graph, oracle: Reference, planned: Graph) -> Reference:
-    """A reference of a model with post-processing behind it, which NumPy computes from what the reference says. While a
-    stream is warming up it does not say anything: the planned graph is computed instead, since what steps remember
-    depends on it."""
+    """Wraps a reference: post-processing by NumPy follows it. While a stream warms up, the planned graph is computed
+    instead, since states of post-processing depend on it."""
     decide, early = numpy(back), numpy(planned)
 
     def run(inputs: Mapping[int, Array]) -> Mapping[int, Array] | None:

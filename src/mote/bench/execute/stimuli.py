@@ -1,4 +1,4 @@
-"""Test inputs: random, extreme and structured, deterministic."""
+"""Deterministic test inputs: random, extreme and structured."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Stimulus = Callable[[Tensor, Limits, "np.random.Generator"], Array]
 
 
 def _limits(graph: Graph, t: Tensor) -> Limits:
-    """Smallest and largest value to try. Floats that are quantized at once cover all integers."""
+    """Smallest and largest test value of an input. Floats that are quantized immediately cover all integers."""
     if t.dtype == DType.BOOL:
         return 0, 1
     if t.dtype != DType.FLOAT32:
@@ -59,7 +59,7 @@ def _extremes(t: Tensor, limits: Limits, rng: np.random.Generator) -> Array:
 
 
 SMALLER = (128, 16)
-"""Amplitudes that are tried where a loop does not terminate."""
+"""Reduced amplitudes to try if a loop does not terminate."""
 STIMULI: tuple[Stimulus, ...] = (
     _random,
     _extremes,
@@ -71,7 +71,7 @@ STIMULI: tuple[Stimulus, ...] = (
 
 
 def stimuli(graph: Graph, count: int, seed: int = 0, source: Graph | None = None) -> list[dict[int, Array]]:
-    """`count` sets of inputs: each kind in turn, then random ones. `source` is the original model, whose unused inputs
+    """`count` sets of inputs: one of each kind, then random ones. `source` is the original model, whose unused inputs
     may be missing in the graph."""
     rng = np.random.default_rng(seed)
     kinds = [*STIMULI, *([_random] * max(0, count - len(STIMULI)))]

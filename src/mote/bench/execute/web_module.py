@@ -1,4 +1,4 @@
-"""A compiled model as a WebAssembly module: a page in a browser runs the C that a device does."""
+"""Builds a compiled model as a WebAssembly module, so that a browser runs the same C as a device."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from mote.hardware.toolchain.compilers import Compiler
 from mote.hardware.toolchain.wasm import wasm_module
 
 EXPORTS = ("harness_init", "harness_input", "harness_output", "harness_run")
-"""Functions of the glue (`harness.h`): 0 is success, inputs and outputs are addresses in the module's memory."""
+"""Exported functions of the glue (`harness.h`): status 0 is success; inputs and outputs are addresses in the module's
+memory."""
 
 
 def web_module(compiled: Compiled, compiler: Compiler | None = None) -> bytes:
-    """The generated C of a model for any core as a module of 32-bit WebAssembly: kernels for instruction sets have
-    equivalent portable versions, so that integers are the device's bit for bit. Encrypted models are refused, since a
-    page would need the key."""
+    """The generated C of a model for any core as a 32-bit WebAssembly module, with portable kernels, so that integers
+    are bit-exact with the device. Encrypted models are rejected, since a page would need the key."""
     with naming(compiled.path):
         if compiled.project.options.cipher is not None:
             raise MoteError("its weights are encrypted, and a page that runs it would show the key")

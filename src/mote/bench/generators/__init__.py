@@ -1,1 +1,1 @@
-"""External generators: a list of those that there are, and a test suite for their authors."""
+"""External code generators (backends): list of those available, and a test suite for their authors."""

@@ -42,7 +42,7 @@ LEAST_CORRELATION = 0.5
 """Rank correlation of costs and measured cycles below which costs mislead the planner."""
 MEMORY = "memory and alignment"
 LEAST_COSTS = 4
-"""Regions from which on costs are compared."""
+"""Minimum number of regions to compare costs with measurements."""
 
 
 @dataclass(frozen=True)
@@ -52,11 +52,11 @@ class GeneratorCheck:
     name: str
     """The name of the check."""
     passed: bool | None
-    """Whether it passed; None where nothing could be checked."""
+    """Whether it passed; None if nothing could be checked."""
     detail: str
-    """The extent of the check, or why nothing could be checked."""
+    """Extent of the check, or why nothing could be checked."""
     failures: tuple[str, ...] = ()
-    """The regions that failed, each with the reason."""
+    """Failed regions with reasons."""
 
 
 @dataclass(frozen=True)
@@ -68,9 +68,9 @@ class GeneratorReport:
     target: str
     """The name of the target."""
     regions: int
-    """Artifacts that were checked: regions, with each of their alternatives."""
+    """Number of checked artifacts: regions with each of their alternatives."""
     checks: tuple[GeneratorCheck, ...]
-    """The checks, in order."""
+    """Results of the checks, in order."""
 
     def __repr__(self) -> str:
         return f"<GeneratorReport of {self.generator!r} on {self.target}: {self.verdict}>"
@@ -88,7 +88,7 @@ class GeneratorReport:
 
     @property
     def verdict(self) -> str:
-        """The result in words."""
+        """Verdict in words."""
         failed = [check.name for check in self.checks if check.passed is False]
         return f"FAILED: {', '.join(failed)}" if failed else f"passed, {self.regions:,} artifacts"
 
@@ -110,12 +110,12 @@ def check_generator(
     emulator: str | None = None,
     say: Say = silent,
 ) -> GeneratorReport:
-    """Check an external generator: what it claims of a set of small layers and of `models`, that builds are the same
-    each time, results are exact, memory outside of its own is left alone with the alignment that it asks for, costs
-    follow measured cycles, and refusals have reasons.
+    """Check an external generator: its claims on small layers and on `models`, reproducible builds, exact results,
+    memory safety with guard bytes at the requested alignment, costs that correlate with measured cycles, and refusals
+    with reasons.
 
-    `generator` is its name, the package that announces it, `module:Class`, or an object. `layers` are names of
-    `mote.bench.generators.layers.LAYERS`, all by default. Costs are measured on targets that are emulated."""
+    `generator` is its name, the package that announces it, `module:Class`, or an object. `layers` are names in
+    `mote.bench.generators.layers.LAYERS`, by default all. Costs are measured on targets that can be emulated."""
     subject = _subject(generator)
     part = target if isinstance(target, Target) else targets.load(target, trusted=trust_target)
     for name in layers:
@@ -136,7 +136,7 @@ def check_generator(
 
 
 def _subject(generator: str | Generator) -> Generator:
-    """The generator of a name, a package, or a class."""
+    """Finds the generator of a name, package or class."""
     if isinstance(generator, Generator):
         return generator
     if ":" in generator:
@@ -175,7 +175,7 @@ def _from_class(text: str) -> Generator:
 
 @contextmanager
 def _standing_in(generator: Generator, original: Generator) -> Iterator[None]:
-    """Registers a generator for a while, in place of another one of its name."""
+    """Context manager that registers a generator, replacing another one of its name."""
     before = GENERATORS.get(original.name)
     register(generator)
     try:
@@ -189,11 +189,11 @@ def _standing_in(generator: Generator, original: Generator) -> Iterator[None]:
 
 
 Piece = tuple[Numbers, str]
-"""A region by the numbers of its operators, and the name of one of its alternatives."""
+"""A region by its operator numbers, and the name of one of its alternatives."""
 
 
 class ChosenRegions(Generator):
-    """Another generator, restricted to some of its regions and alternatives; in a harness, if that is wanted."""
+    """A generator restricted to some of its regions and alternatives, optionally wrapped in a test harness."""
 
     def __init__(self, other: Generator, pieces: Iterable[Piece], *, guarded: bool = False) -> None:
         self.other, self.pieces, self.guarded = other, set(pieces), guarded
@@ -220,7 +220,7 @@ class ChosenRegions(Generator):
 
 
 def numbers(graph: Graph, region: Op) -> Numbers:
-    """The places of a region's operators in a graph."""
+    """Positions of a region's operators in a graph."""
     return tuple(graph.places[id(op)] for op in (region.ops if isinstance(region, Region) else (region,)))
 
 
@@ -230,7 +230,7 @@ def alternatives(built: Artifact | Refusal | Sequence[Artifact]) -> list[Artifac
 
 @dataclass
 class _Suite:
-    """The checks of one generator, as they go."""
+    """Runs the checks of one generator."""
 
     generator: Generator
     target: Target
@@ -242,7 +242,7 @@ class _Suite:
     guarded: int = 0
     failures: dict[str, list[str]] = field(default_factory=dict)
     costs: list[tuple[float, float]] = field(default_factory=list)
-    """The cost that an artifact says, and the cycles that were measured."""
+    """Pairs of (stated cost, measured cycles) of artifacts."""
     unmeasured: str = ""
     reference: str = ""
 
@@ -250,7 +250,7 @@ class _Suite:
         self.failures.setdefault(check, []).append(f"{where}: {why}")
 
     def claimed(self, names: tuple[str, ...]) -> list[bytes]:
-        """The model of those layers that the generator claims; none where it claims none."""
+        """A model of the layers that the generator claims; None if it claims none."""
         graph = compile_model(layers_model(names, self.seed), target=self.target).plan.graph
         try:
             claims = list(self.generator.claims(graph, self.target))
@@ -278,7 +278,7 @@ class _Suite:
             self._together(model, graph, turn)
 
     def _built(self, graph: Graph) -> dict[Numbers, list[Artifact]]:
-        """The artifacts of all claims, each built twice."""
+        """Artifacts of all claims, each built twice."""
         try:
             claims = list(self.generator.claims(graph, self.target))
             again = list(self.generator.claims(graph, self.target))
@@ -309,7 +309,7 @@ class _Suite:
         return built
 
     def _together(self, model: Any, graph: Graph, turn: Mapping[Piece, Artifact]) -> None:
-        """Checks disjoint regions in one build; where that fails, each in one of its own, to name those that do."""
+        """Checks disjoint regions in one build; if that fails, each one separately, to identify failures."""
         try:
             self._checked(model, graph, turn)
         except MoteError as error:
@@ -346,7 +346,7 @@ class _Suite:
             return compile_model(model, target=self.target, backend=[self.generator.name], kernels=dict(pins))
 
     def _guards(self, model: Any, graph: Graph, turn: Mapping[Piece, Artifact], pins: Mapping[str, str]) -> None:
-        """Runs regions whose results are exact once more, with guard bytes."""
+        """Runs exact regions again with guard bytes."""
         able = [
             artifact
             for (ops, _), artifact in turn.items()
@@ -374,7 +374,7 @@ class _Suite:
                 self.fail(MEMORY, _where(graph, step.ops), _violation(dumps[step.ops]))
 
     def _dumps(self, made: Compiled, generator: Generator) -> dict[Numbers, list[bytes]]:
-        """The outputs of the regions of a model on each input."""
+        """Outputs of a model's regions on each input."""
         plan, graph = made.plan, made.plan.graph
         raw = [[case[t].tobytes() for t in graph.inputs] for case in stimuli(graph, self.inputs, self.seed)]
         with (
@@ -387,7 +387,7 @@ class _Suite:
         return {ops: [dump[place] for dump in dumps] for ops, place in places.items() if all(place in d for d in dumps)}
 
     def _measured(self, made: Compiled, turn: Mapping[Piece, Artifact]) -> None:
-        """The cycles of the regions, on an emulated core."""
+        """Measured cycles of the regions on an emulated core."""
         if self.target.is_host:
             self.unmeasured = "the host counts no cycles: give a target that is emulated, say cortex-m4"
             return
@@ -442,7 +442,7 @@ def _nothing(name: str) -> GeneratorCheck:
 
 
 def rank_correlation(a: Array, b: Array) -> float:
-    """Spearman's correlation; equal values have the mean of their ranks, and constants correlate with nothing."""
+    """Spearman's rank correlation; ties get the mean rank, and constants correlate with nothing."""
     ranks = [np.array([(x < values).sum() * -1 + (x > values).sum() for x in values], float) for values in (a, b)]
     spread = np.sqrt((ranks[0] ** 2).sum() * (ranks[1] ** 2).sum())
     return float((ranks[0] * ranks[1]).sum() / spread) if spread else 0.0
@@ -453,7 +453,7 @@ def _where(graph: Graph, ops: Numbers) -> str:
 
 
 def _violation(outputs: Sequence[bytes]) -> str:
-    """The violation that outputs tell of; if none, they depend on the addresses."""
+    """The violation encoded in the outputs; without one, results depend on addresses."""
     marks = {output[0] for output in outputs if output and len(set(output)) == 1}
     for violation in Violation:
         if violation in marks:
@@ -466,7 +466,7 @@ def _said(error: Exception) -> str:
 
 
 def _fingerprint(built: object) -> object:
-    """Everything of a build that two of them must have in common, in types that compare by value."""
+    """Everything that two builds must have in common, in comparable types."""
     if isinstance(built, np.ndarray):
         return built.dtype, built.shape, built.tobytes()
     if is_dataclass(built):

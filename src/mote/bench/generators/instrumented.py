@@ -1,9 +1,8 @@
-"""Artifacts in a harness of C: memory of its own for everything that a region is given, with guard bytes around it.
+"""Wraps artifacts in a C harness: private copies of all memory passed to a region, surrounded by guard bytes.
 
-The harness calls what the artifact calls, and waits until it is done, with copies of tensors, blobs and working memory
-that lie at multiples of the alignment that the artifact asks for, and of no larger one. A violation fills the outputs
-with a byte that tells which.
-"""
+The harness makes the artifact's calls and waits for completion, with copies of tensors, blobs and scratch memory
+aligned exactly as the artifact requests, not more. On a violation the outputs are filled with a byte that identifies
+it."""
 
 from __future__ import annotations
 
@@ -14,11 +13,11 @@ from mote.compiler.offload.contract import SCRATCH, STATE, WAIT, Artifact, Invoc
 from mote.ir.graph import Graph, Op
 
 GUARD = 32
-"""Guard bytes before and behind every area."""
+"""Number of guard bytes before and after every area."""
 
 
 class Violation(IntEnum):
-    """The byte that outputs are filled with after a violation."""
+    """Fill bytes of outputs that identify violations."""
 
     OVERRUN = 0xA1
     INPUTS = 0xA3
@@ -59,13 +58,13 @@ static int damaged(const unsigned char *area, uint32_t bytes) {{
 
 @dataclass(frozen=True)
 class Area:
-    """Memory that a call is given."""
+    """A memory area passed to a call."""
 
     to: int | str
     nbytes: int
     alignment: int
     filled: bool
-    """Whether it is given with contents that stay as they are."""
+    """Whether its contents are input that must not change."""
     written: bool = False
 
     @property
@@ -74,12 +73,12 @@ class Area:
 
 
 def is_checked(artifact: Artifact, region: Op) -> bool:
-    """Whether the harness can stand around an artifact: not where it takes rows, or writes states of the model."""
+    """Whether the harness supports an artifact: not if it takes rows or writes model states."""
     return not (artifact.sums or region.updates)
 
 
 def instrumented(artifact: Artifact, region: Op, graph: Graph, number: int) -> Artifact:
-    """The artifact in a harness, which is a file of the project."""
+    """The artifact wrapped in a harness, which becomes a file of the project."""
     areas = _areas(artifact, region, graph)
     function = f"checked_{number}"
     given = [area for area in areas if area.filled or area.written]
@@ -130,7 +129,7 @@ def _parameter(area: Area) -> str:
 
 
 def _areas(artifact: Artifact, region: Op, graph: Graph) -> list[Area]:
-    """Everything that the calls of an artifact are given, each once."""
+    """All memory areas passed to an artifact's calls, each once."""
     blobs = {blob.name: blob for blob in artifact.blobs}
     places = dict.fromkeys(a.to for call in artifact.calls for a in call.arguments if isinstance(a, Pointer))
     areas = []

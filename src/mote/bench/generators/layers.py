@@ -1,4 +1,4 @@
-"""Layers that generators are checked on: small, of odd shapes, in int8 and int16x8, all in one model."""
+"""Small layers of odd shapes, in int8 and int16x8, on which generators are checked, all in one model."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from mote.frontends.tflite.writer import Writer
 
 Shape = tuple[int, ...]
 INPUT, OUTPUT = (0.05, 3), (0.07, -5)
-"""Scale and zero point of inputs and outputs in int8; int16 has no zero points."""
+"""(scale, zero point) of int8 inputs and outputs; int16 has zero points of 0."""
 
 
 @dataclass(frozen=True)
 class LayerWriter:
-    """Writes layers of one type of activations into a model."""
+    """Adds layers with one activation type to a model."""
 
     writer: Writer
     rng: np.random.Generator
@@ -35,7 +35,7 @@ class LayerWriter:
         return 256 if self.dtype == "int16" else 1
 
     def weighted(self, name: str, kind: str, x: int, weights: Shape, out: Shape, axis: int = 0, **options: Any) -> int:
-        """A layer with weights for each output channel, and a bias."""
+        """Adds a layer with per-channel weights and a bias."""
         channels = weights[axis]
         scales = self.rng.uniform(0.002, 0.02, channels if kind != "FULLY_CONNECTED" else 1).astype(np.float32)
         values = self.rng.integers(-127, 128, weights).astype(np.int8)
@@ -55,7 +55,7 @@ class LayerWriter:
 
 
 Layer = Callable[[LayerWriter, str], int]
-"""Writes a layer, or a few, with an input of its own; the last output."""
+"""Adds one or several layers with an own input; returns the last output."""
 
 
 def _conv(
@@ -107,7 +107,7 @@ def _pool(net: LayerWriter, name: str, kind: str, size: int, stride: int) -> int
 
 
 def _block(net: LayerWriter, name: str) -> int:
-    """A depthwise and a pointwise convolution, and a residual sum."""
+    """Adds a depthwise and a pointwise convolution with a residual sum."""
     x = net.input(f"{name}_in", 1, 6, 5, 8)
     wide = net.weighted(
         f"{name}_depthwise", "DEPTHWISE_CONV_2D", x, (1, 3, 3, 8), (1, 6, 5, 8), axis=3, padding="SAME",
@@ -118,7 +118,7 @@ def _block(net: LayerWriter, name: str) -> int:
 
 
 def _two_functions(net: LayerWriter, name: str) -> int:
-    """Two functions of one tensor; both are combined with another tensor."""
+    """Adds two functions of one tensor, both combined with another tensor."""
     x, z = (net.input(f"{name}_{which}", 1, 40) for which in ("in", "other"))
     first = net.plain(f"{name}_first", "LOGISTIC", [x], (1, 40), (1 / 256, -128))
     second = net.plain(f"{name}_second", "LEAKY_RELU", [x], (1, 40), alpha=0.3)
@@ -169,11 +169,11 @@ LAYERS: Mapping[str, tuple[str, Layer]] = {
     **{name: ("int8", layer) for name, layer in INT8.items()},
     **{f"{name}_int16": ("int16", layer) for name, layer in INT16.items()},
 }
-"""The layers by name, with the type of their activations."""
+"""Layers by name, with activation type and function."""
 
 
 def layers_model(names: tuple[str, ...], seed: int = 0) -> bytes:
-    """A model of layers that have nothing to do with one another, each with inputs and outputs of its own."""
+    """A model of independent layers, each with its own inputs and outputs."""
     writer = Writer("layers")
     outputs = []
     for name in names:
@@ -185,5 +185,5 @@ def layers_model(names: tuple[str, ...], seed: int = 0) -> bytes:
 
 
 def layer_of(name: str) -> str:
-    """The layer that an operator of such a model belongs to, by its name."""
+    """Name of the layer to which an operator of such a model belongs."""
     return max((layer for layer in LAYERS if name.startswith(layer)), key=len, default="")

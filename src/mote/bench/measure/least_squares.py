@@ -1,4 +1,4 @@
-"""Least squares with coefficients that cannot be negative."""
+"""Non-negative least squares."""
 
 from __future__ import annotations
 
@@ -8,12 +8,11 @@ from numpy.typing import NDArray
 Reals = NDArray[np.float64]
 
 TINY = 1e-9
-"""Nothing, in coefficients that are found step by step."""
+"""Coefficients and gradients below this count as zero."""
 
 
 def non_negative(amounts: Reals, wanted: Reals) -> Reals:
-    """Coefficients, none below zero, with the least squares of errors: one after another is let in where that helps,
-    and those that would turn negative are put back to zero (Lawson and Hanson)."""
+    """Non-negative least-squares coefficients by the active set method of Lawson and Hanson."""
     size = np.linalg.norm(amounts, axis=0)
     a = amounts / np.where(size > 0, size, 1)
     x, free = np.zeros(a.shape[1]), np.zeros(a.shape[1], bool)

@@ -33,23 +33,23 @@ from mote.ir.graph.tensor import Array
 from mote.ir.ops.control.control_flow import depends
 
 SHOWN = 10
-"""Values of an output that a notebook shows."""
+"""Number of output values that a notebook shows."""
 
 
 @dataclass(frozen=True)
 class LayerCost:
-    """Costs of a layer, by its number in the model; `instructions` is None on the host."""
+    """Costs of a layer; `instructions` is None on the host."""
 
     number: str
-    """The layer's number in `mote plan`."""
+    """Layer number in `mote plan`."""
     name: str
     """The name of the layer."""
     op: str
-    """The operator."""
+    """Operator kind."""
     kernel: str
-    """The kernel and its instruction set."""
+    """Name of the kernel with its instruction set."""
     macs: int
-    """Multiply-accumulate operations."""
+    """MACs."""
     instructions: int | None
     """Instructions of the layer; None on the host."""
     short: str = ""
@@ -58,18 +58,18 @@ class LayerCost:
 
 @dataclass(frozen=True)
 class Ram:
-    """`stack` is the most that any run can take, `stack_measured` what this one took; `total` is all of it."""
+    """RAM of a model: arena, other variables and stack."""
 
     arena: int
     """Bytes of the tensor arena."""
     static: int | None
     """Bytes of other variables; None on the host."""
     stack: int | None
-    """The most bytes of stack that any run can take; None where that is not known."""
+    """Upper bound on stack bytes over all runs; None if unknown."""
     stack_measured: int | None
-    """Bytes of stack that this run took; None on the host."""
+    """Stack bytes used by this run; None on the host."""
     total: int
-    """Bytes of all of it."""
+    """Total bytes."""
     code: int = 0
     """Bytes of code executed from RAM; also counted in flash."""
 
@@ -81,7 +81,7 @@ class Flash:
     constants: int
     """Bytes of constants."""
     total: int
-    """Bytes of both."""
+    """Total bytes."""
 
 
 @dataclass(frozen=True)
@@ -89,11 +89,11 @@ class Output:
     name: str
     """The name of the output."""
     shape: list[int]
-    """The shape that it has in the model."""
+    """Shape in the model's layout."""
     dtype: str
     """The element type."""
     sha256: str
-    """The SHA-256 of the values of the last inference."""
+    """SHA-256 of the values of the last inference."""
 
 
 @dataclass(frozen=True)
@@ -103,49 +103,48 @@ class Inference:
     instructions: int | None
     """Instructions of the inference; None on the host."""
     outputs: dict[str, Array]
-    """The outputs by name."""
+    """Outputs by name."""
 
 
 @dataclass(frozen=True)
 class RunResult:
-    """Exact costs of an inference, the last one where there are several, and the outputs of all. Values that cannot be
-    measured on the host are None."""
+    """Result of `mote run`: exact costs of the last inference, and the outputs of all. Values that cannot be measured
+    on the host are None."""
 
     model: str
-    """The model's file, or what its object is called."""
+    """Model file name, or a description of the model object."""
     target: str
-    """The target's name."""
+    """Name of the target."""
     emulator: str
-    """The emulator, or the board, that ran it."""
+    """Name of the emulator or board."""
     compiler: str
-    """The C compiler that built it."""
+    """Name and version of the C compiler."""
     instructions: int | None
-    """Instructions of the last inference; None on the host. A board counts cycles (`unit`)."""
+    """Instructions of the last inference (a board counts cycles, see `unit`); None on the host."""
     longest_step: int | None
-    """The most instructions of one call of the step function; None where a board ran it."""
+    """Maximum instructions of one call of the step function; None if a board ran it."""
     layers: list[LayerCost]
-    """The costs of each layer."""
+    """Costs of each layer."""
     ram: Ram
-    """The RAM that the model takes."""
+    """RAM use."""
     flash: Flash
-    """The flash that the model takes."""
+    """Flash use."""
     outputs: list[Output]
     """Descriptions of the outputs; `sha256` is of the last inference's."""
     inferences: list[Inference]
-    """The costs and outputs of each inference."""
+    """Costs and outputs of each inference."""
     values: dict[str, Array]
-    """Outputs by name; with a leading axis where there are several inferences."""
+    """Outputs by name, with a leading axis if there are several inferences."""
     unit: str = "instructions"
-    """The unit of `instructions`: on AVR cycles, which its simulator knows exactly, and on a board cycles of its
-    counter."""
+    """Unit of `instructions`: cycles on AVR (whose simulator is cycle-exact) and on boards."""
     board: BoardFacts | None = None
-    """The board that ran it, where one did."""
+    """The board that ran it, with its counter; None if an emulator did."""
     training_step: int | None = None
-    """Instructions of a step of training with its inference; None on the host, and where the model does not learn."""
+    """Instructions of a training step including its inference; None on the host, and for models that do not learn."""
 
     @property
     def seconds(self) -> float | None:
-        """The time of the last inference by the counter of a board; None where its rate is not known."""
+        """Time of the last inference by a board's counter; None if its rate is unknown."""
         return None if self.board is None or self.instructions is None else self.board.seconds(self.instructions)
 
     def __repr__(self) -> str:
@@ -210,9 +209,9 @@ def run(
     board: str | BoardEntry | None = None,
     layers: bool = True,
 ) -> RunResult:
-    """Build, run and measure one inference (on the self-test's input unless `inputs` are given), each layer too unless
-    `layers` is false: that takes a build and a run of its own. There may be inputs for several inferences, one after
-    another: layers are those of the last. `board` runs it in place of an emulator."""
+    """Build, run and measure inferences (by default one on the self-test's input), and each layer unless `layers` is
+    false, which saves a build and a run. `inputs` may be for several consecutive inferences; layers are those of the
+    last. `board` runs it instead of an emulator."""
     graph, plan = compiled.plan.graph, compiled.plan
     known = [
         LayerCost(
@@ -247,7 +246,7 @@ def run(
 
 @dataclass(frozen=True)
 class MeasuredSubject:
-    """The subject of a measurement."""
+    """Subject of a measurement: a firmware and facts about its model."""
 
     path: str
     firmware: Firmware
@@ -258,13 +257,13 @@ class MeasuredSubject:
     """Whether the model is stateful."""
     arena: int
     defined: int
-    """Bytes of the arena that the firmware defines."""
+    """Bytes of the arena that the firmware itself defines."""
     constants: int
-    """Bytes of constants, where the linked file does not show them."""
+    """Bytes of constants, if not visible in the linked file."""
     held: int = 0
-    """Bytes of the model's other variables that the firmware does not define, as the caller holds them."""
+    """Bytes of the model's other variables that the caller holds, not the firmware."""
     pointers: bool = False
-    """Whether functions are called through pointers, so that the stack has no known bound."""
+    """Whether functions are called through pointers, so that stack has no static bound."""
 
 
 def measured(
@@ -276,7 +275,7 @@ def measured(
     board: str | BoardEntry | None = None,
     layers: bool,
 ) -> RunResult:
-    """Builds, runs and measures it on raw inputs of the harness."""
+    """Builds, runs and measures the subject on raw inputs."""
     graph, target = subject.graph, subject.firmware.target
     with (
         temporary_folder() as folder,
@@ -335,14 +334,14 @@ def _together(values: Sequence[Array]) -> Array:
 
 
 def stimulus(graph: Graph, inputs: Inputs | None) -> list[list[bytes]]:
-    """Raw inputs of the harness for each inference: from `inputs`, or the first one of the self-test."""
+    """Raw input bytes for each inference: from `inputs`, or the first pattern of the self-test."""
     cases = [FULL.inputs(graph)] if inputs is None else given_inputs(graph, inputs)
     return [[np.ascontiguousarray(case[t]).tobytes() for t in graph.inputs] for case in cases]
 
 
 def with_longest_step(compiled: Compiled, *, compiler: str | None = None, emulator: str | None = None) -> Compiled:
-    """Adds the instructions of the longest step on some inputs to the model's header, and STEP_MARGIN percent. That is
-    no bound: a few kernels depend on data."""
+    """Adds to the model's header the measured instructions of the longest step, plus STEP_MARGIN percent. Not a
+    guaranteed bound, since a few kernels depend on data."""
     flow = next((op for op in compiled.plan.graph.ops if depends(op)), None)
     if flow is not None:
         raise MoteError(
@@ -365,7 +364,7 @@ def with_longest_step(compiled: Compiled, *, compiler: str | None = None, emulat
 
 
 def stack_bound(compiled: Compiled) -> int | None:
-    """Most bytes of stack that the model takes on its target; None where that cannot be found out."""
+    """Static upper bound on the model's stack bytes; None if it cannot be determined."""
     if missing_tools(compiled.settings.target, what="bytes of stack") is not None:
         return None
     with temporary_folder() as folder:
@@ -377,8 +376,8 @@ def stack_bound(compiled: Compiled) -> int | None:
 
 
 def stacks(elf: Path, measured: int, in_harness: bool = True) -> tuple[int, int]:
-    """The stack bound of the model's run function, and its actual use where the glue's call used `measured`; an agent
-    measures the model with its own hook between steps."""
+    """(static bound, measured use) of the model's stack, given the bytes `measured` around the glue's call; an agent
+    adds its own hook between steps."""
     worst = toolchain.worst_stack(elf, "harness_run")
     glue = worst.chain[0].size
     if not in_harness:

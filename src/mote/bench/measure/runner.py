@@ -1,4 +1,4 @@
-"""A compiled model on an emulator or a board: the tools that build it with the harness and run it."""
+"""Builds a compiled model with the test harness and runs it on an emulator or a board."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ from mote.hardware.toolchain.emulators import check_devices
 
 @dataclass(frozen=True)
 class Bench:
-    """A model in a build folder, with the tools that build and run it."""
+    """A model in a build folder, with the tools to build and run it."""
 
     firmware: Firmware
     compiler: Compiler | None
-    """None where a board runs a model for whose target there is no compiler here."""
+    """The C compiler; None if a board runs a model for whose target none is installed."""
     emulator: Emulator
     folder: Path
     sanitize: bool = False
     board: OpenBoard | None = None
-    """The board that runs it in place of the emulator."""
+    """Board used instead of an emulator."""
     _leaving: ExitStack = field(default_factory=ExitStack, compare=False, repr=False)
     _built: dict[Mode, Path] = field(default_factory=dict, compare=False, repr=False)
 
@@ -42,7 +42,7 @@ class Bench:
         return self
 
     def __exit__(self, *raised: object) -> None:
-        """Leaves the board to others."""
+        """Releases the board."""
         self._leaving.close()
 
     @property
@@ -51,7 +51,7 @@ class Bench:
 
     @property
     def tools(self) -> tuple[str, str]:
-        """The emulator or the board, and the compiler, with versions."""
+        """Names and versions of the emulator (or board) and the compiler."""
         emulator, compiler = (
             "" if tool is None else f"{tool.kind} {tool.version}".strip() for tool in (self.emulator, self.compiler)
         )
@@ -59,20 +59,19 @@ class Bench:
 
     @property
     def facts(self) -> BoardFacts | None:
-        """The board and its counter; None where an emulator runs it."""
+        """Facts about the board and its counter; None for an emulator."""
         return None if self.board is None else facts_of(self.board)
 
     @property
     def counts(self) -> str:
-        """The unit of what is counted."""
+        """Unit that is counted: instructions or cycles."""
         if self.facts is not None:
             return self.facts.unit
         return INSTRUCTIONS if self.target.is_host else board_of(self.target).counts
 
     @property
     def links(self) -> bool:
-        """Whether the harness can be built: a board may run a model for whose core nothing here compiles, or that no
-        emulator has."""
+        """Whether the harness can be built here; a board may run models without a local compiler or emulator."""
         return self.compiler is not None and (self.target.is_host or has_board(self.target))
 
     def elf(self, mode: Mode) -> Path:
@@ -85,7 +84,7 @@ class Bench:
     def execute(
         self, mode: Mode, inputs: list[list[bytes]], done: Callable[[int], None] = lambda count: None
     ) -> Execution:
-        """Runs inferences, one after the other from the initial states on. A board calls `done` after each."""
+        """Runs inferences consecutively from initial states; `done` is called after each on a board."""
         if self.board is not None:
             return board_execution(self.board.session, mode, inputs, stateful=self.firmware.stateful, done=done)
         elf = self.elf(mode)
@@ -109,8 +108,8 @@ def bench(
     board: str | BoardEntry | None = None,
     sanitize: bool = False,
 ) -> Bench:
-    """Find the tools (`compiler`: gcc, zig; `emulator`: qemu, unicorn) for a model, or put it onto a board, which is
-    left at the end of a `with`."""
+    """Finds tools (`compiler`: gcc, zig; `emulator`: qemu, unicorn) for a model, or flashes it to a board, which is
+    released at the end of a `with` block."""
     subject = firmware(model) if isinstance(model, Compiled) else model
     if subject.not_run:
         raise MoteError(
@@ -127,7 +126,7 @@ def bench(
 
 
 def check_tools(target: Target, compiler: str | None, emulator: str | None, board: object = None) -> None:
-    """Refuses tools that are not here, before a model is compiled for them."""
+    """Raises an error for tools that are not installed, before a model is compiled."""
     if board is None:
         toolchain.find_emulator(target, emulator)
         toolchain.find_compiler(target, compiler)
@@ -147,8 +146,8 @@ def _on_board(
 
 
 def _found_compiler(target: Target, prefer: str | None) -> Compiler | None:
-    """The compiler for a board's model; None where there is none and none is asked for: a board that has the model
-    already needs none."""
+    """The compiler for a board's model; None if none is installed or requested, since a board that already has the
+    model needs none."""
     try:
         return toolchain.find_compiler(target, prefer)
     except MoteError:
@@ -160,7 +159,7 @@ def _found_compiler(target: Target, prefer: str | None) -> Compiler | None:
 def missing_tools(
     target: Target, compiler: str | None = None, emulator: str | None = None, what: str = "instructions"
 ) -> MoteError | None:
-    """The reason why nothing can be measured, if any."""
+    """Error why nothing can be measured on a target; None if it can."""
     if target.is_host:
         return MoteError(f"{what} are not counted on the host", remedy="name a core with --target")
     try:
@@ -172,7 +171,7 @@ def missing_tools(
 
 
 def linked_flash(compiled: Compiled) -> list[FlashPart]:
-    """The flash of the linked firmware by symbol, without the harness."""
+    """Flash use of the linked firmware by symbols, without the harness."""
     with temporary_folder() as folder:
         on = bench(compiled, folder)
         return flash_parts(on.elf(Mode.MEASURE), on.target)

@@ -1,4 +1,4 @@
-"""Time limits of compiled models, held against the emulated core."""
+"""Checks time limits of compiled models on the emulated core."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from mote.hardware import toolchain
 from mote.hardware.toolchain.builder import board_of
 
 ROUNDS = 3
-"""Most plans that are measured for a time limit."""
+"""Maximum number of plans measured for a time limit."""
 CLOSE = 1.03
-"""How many times the limit a plan may take on the emulated core, where none takes less."""
+"""Tolerated ratio of measured cycles to the limit if no plan meets it."""
 
 
 class MeasuredTime(BuiltBudget[Compiled]):
-    """The time limit of a model, measured on the emulated core: it is planned again where its estimate was too low, and
-    refused where that does not meet the limit. Without tools for the core the model stays as it is."""
+    """Compiler feedback loop for time limits: measures a plan on the emulated core, replans if the estimate was too
+    low, and raises an error if no plan meets the limit. Without tools for the core the model is accepted as is."""
 
     def __init__(self) -> None:
         self.best: Compiled | None = None
@@ -47,7 +47,7 @@ class MeasuredTime(BuiltBudget[Compiled]):
 
 
 def _checked(best: Compiled, limit: int) -> Compiled:
-    """Refuses a model that takes clearly more than its time limit."""
+    """Raises an error for a model clearly above its time limit."""
     if _cycles(best) > CLOSE * limit:
         over = _cycles(best) - limit
         raise BudgetError(
@@ -69,7 +69,7 @@ def _measured(compiled: Compiled) -> Compiled:
 
 
 def _can_run(compiled: Compiled) -> bool:
-    """Whether there is a compiler and an emulator for the core, and a model of its cycles."""
+    """Whether compiler, emulator and cycle model for the core are available."""
     target = compiled.settings.target
     try:
         toolchain.find_compiler(target)

@@ -1,4 +1,4 @@
-"""The cost of a step of training, counted where a model runs."""
+"""Measures the cost of an on-device training step."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from mote.hardware.toolchain import Mode
 from mote.ir.graph.types import StateRole
 
 ROOM = 1 << 10
-"""Bytes that the program may take beyond a budget: its labels are inputs, which lie otherwise than states."""
+"""Extra RAM budget of the measured program, whose labels are inputs instead of states."""
 
 
 def training_step(
     compiled: Compiled, *, compiler: str | None, emulator: str | None, board: str | BoardEntry | None
 ) -> int | None:
-    """The most instructions of an inference with a label, on the self-test's input; None on the host, and where samples
-    are pushed. They are those of a program of the same model in which the label is an input."""
+    """Maximum instructions of a labelled inference with its training step, on the self-test's input; None on the host,
+    and if the input is pushed by rows. Measured in an equivalent program with the label as an input."""
     settings, spec = compiled.settings, compiled.settings.train
     if compiled.plan.pushed or spec is None:
         return None

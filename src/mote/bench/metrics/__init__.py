@@ -1,4 +1,4 @@
-"""Metrics: pure functions of arrays, which know nothing of models."""
+"""Metrics as pure functions of arrays, independent of models."""
 
 from mote.bench.metrics.events import events
 from mote.bench.metrics.score import METRICS, Score, accuracy, check_metric, measure

@@ -13,7 +13,7 @@ Array = NDArray[Any]
 
 
 def check_rows(outputs: Array, labels: Array) -> None:
-    """As many answers as labels, at least one, and all of them numbers."""
+    """Raises an error unless there are as many outputs as labels, at least one, and all are finite numbers."""
     if not outputs.ndim or not labels.ndim or len(outputs) != len(labels):
         raise MoteError(f"{_rows(outputs)} answers cannot be compared with {_rows(labels)} labels")
     if not outputs.size or not labels.size:
@@ -35,12 +35,12 @@ def _rows(array: Array) -> str:
 
 
 def flat(array: Array) -> Array:
-    """A row of values for each sample."""
+    """Flattens each sample to a row."""
     return array.reshape(len(array), -1)
 
 
 def class_labels(labels: Array) -> Array:
-    """Labels as numbers of classes: whole numbers in any type, or rows with a one in the place of the class."""
+    """Labels as class indices, from integers of any type or one-hot rows."""
     if labels.ndim > 1 and labels.shape[-1] > 1 and np.isin(labels, (0, 1)).all() and (labels.sum(-1) == 1).all():
         places: Array = labels.argmax(-1)
         return places

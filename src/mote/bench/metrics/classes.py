@@ -10,8 +10,8 @@ from mote.bench.metrics.arrays import Array, check_rows, class_labels
 
 
 def scores_and_labels(outputs: Array, labels: Array) -> tuple[Array, Array]:
-    """[n, classes] scores and [n] labels: one of each for a sample, or, where labels have the shape of the output
-    without its last axis, for each pixel of it."""
+    """Scores [n, classes] and labels [n]; per-pixel labels (with the output's shape without its last axis) give one row
+    per pixel."""
     check_rows(outputs, labels)
     wanted = class_labels(labels)
     pixels = wanted.ndim > 1 and wanted.shape == outputs.shape[:-1]
@@ -37,13 +37,13 @@ def scores_and_labels(outputs: Array, labels: Array) -> tuple[Array, Array]:
 
 
 def chosen(scores: Array) -> Array:
-    """The class of each row: the one with the highest score, the first of several; or the only number, where a model
-    says a class and no scores."""
+    """Predicted class of each row: the first one with the highest score, or the output itself if the model returns a
+    class index."""
     return scores[:, 0].astype(np.int64) if scores.shape[1] == 1 else scores.argmax(1)
 
 
-def places(scores: Array, labels: Array) -> Array:
-    """How many classes come before the right one, in the order of scores; of equal ones the first comes first."""
+def ranks_of_truth(scores: Array, labels: Array) -> Array:
+    """Rank of the true class by score (0 is best); ties are won by the lower class index."""
     right = scores[np.arange(len(scores), dtype=np.int64), labels][:, None]
     before = (np.arange(scores.shape[1], dtype=np.int64) < labels[:, None]) & (scores == right)
     ranks: Array = ((scores > right) | before).sum(1)
@@ -51,5 +51,5 @@ def places(scores: Array, labels: Array) -> Array:
 
 
 def confusion(answers: Array, labels: Array, classes: int) -> Array:
-    """[classes, classes]: how many samples of which class (row) were taken for which (column)."""
+    """Confusion matrix [true class, predicted class] of sample counts."""
     return bincount(labels * classes + answers, classes**2).reshape(classes, classes)

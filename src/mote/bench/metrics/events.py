@@ -1,4 +1,4 @@
-"""Detection metrics of a stream: detected against labelled events."""
+"""Detection metrics of a stream: detected versus labelled events."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from mote.bench.metrics.score import Score
 
 HOUR = 3600
 JOINED = 0.5
-"""Seconds below the threshold that do not yet end what was noticed."""
+"""Maximum gap in seconds below the threshold within one detection."""
 TOLERANCE = 0.5
-"""Seconds before an event and after it in which noticing it counts."""
+"""Tolerance in seconds before and after an event within which a detection counts."""
 
 
 def detections(times: Array, scores: Array, threshold: float, joined: float = JOINED) -> Array:
-    """[detections, 2]: from when to when scores are above the threshold; where they fall below it for no longer than
-    `joined` seconds, that is one detection."""
+    """Detections [n, 2] as (start, end) times with scores above the threshold; gaps of at most `joined` seconds are
+    bridged."""
     above = times[scores > threshold]
     if not len(above):
         return np.zeros((0, 2))
@@ -35,13 +35,12 @@ def events(
     joined: float = JOINED,
     tolerance: float = TOLERANCE,
 ) -> Score:
-    """Compare the score of each moment with what there was to notice: `wanted` is [events, 2], from when to when, in
-    seconds as `times` are.
+    """Scores detections against labelled events: `wanted` is [events, 2] of (start, end) in the unit of `times`
+    (seconds).
 
-    A detection that begins within an event, or not further than `tolerance` from it, is a hit. One detection is a hit
-    of one event: a model that says yes all the time notices one thing. A second detection within the same event is
-    neither a hit nor a false alarm.
-    """
+    A detection that begins within an event, or within `tolerance` of it, is a hit. Each detection hits at most one
+    event, so a model that is always positive detects one. A second detection in an event is neither a hit nor a false
+    alarm."""
     _check(times, scores, wanted, duration)
     detected = detections(times, scores, threshold, joined)
     hit: set[int] = set()

@@ -1,4 +1,4 @@
-"""Regression metrics: distances of outputs from labels."""
+"""Regression metrics: distances between outputs and labels."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from mote.bench.metrics.arrays import Array, check_rows, flat
 
 
 def differences(outputs: Array, wanted: Array) -> Array:
-    """[samples, values] answers less what was wanted."""
+    """Outputs minus labels, [samples, values]."""
     check_rows(outputs, wanted)
     given, right = flat(outputs), flat(wanted)
     if given.shape != right.shape:
@@ -22,7 +22,6 @@ def differences(outputs: Array, wanted: Array) -> Array:
 
 
 def reconstruction_error(outputs: Array, inputs: Array) -> Array:
-    """The mean squared difference between what a model was given and what it gives back, for each sample: the score of
-    an anomaly, where the model was trained to give back what is usual."""
+    """Mean squared error between input and output per sample: the anomaly score of an autoencoder."""
     errors: Array = np.square(differences(outputs, inputs)).mean(1)
     return errors

@@ -1,4 +1,4 @@
-"""Binary ranking metrics: how well scores separate two classes at any threshold (ROC, AUC)."""
+"""Binary ranking metrics (ROC, AUC): how well scores separate two classes at any threshold."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from mote.bench.metrics.numbers import reconstruction_error
 
 
 def auc(scores: Array, labels: Array) -> float:
-    """The area under the curve of true against false positives: how likely a sample of class 1 has a higher score than
-    one of class 0, where equal scores count half."""
+    """Area under the ROC curve: the probability that a sample of class 1 scores higher than one of class 0; ties count
+    half."""
     _, place, count = np.unique(scores, return_inverse=True, return_counts=True)
     middle = np.cumsum(count) - (count - 1) / 2
     ranks = middle[place.reshape(-1)]
@@ -21,7 +21,7 @@ def auc(scores: Array, labels: Array) -> float:
 
 
 def two_classes(labels: Array) -> Array:
-    """Labels that are 0 and 1, both of which there are."""
+    """Labels validated to be 0 and 1, both present."""
     wanted = class_labels(labels).reshape(len(labels), -1)
     if wanted.shape[1] != 1 or set(np.unique(wanted)) != {0, 1}:
         raise MoteError(
@@ -32,8 +32,8 @@ def two_classes(labels: Array) -> Array:
 
 
 def scores_of_one(outputs: Array, labels: Array, inputs: Array | None) -> Array:
-    """The score of class 1 of each sample: the only number that a model gives, the second of two, or, where it gives as
-    many as it is given, how far it is from giving back its input."""
+    """Score of class 1 per sample: the single output, the second of two, or the reconstruction error of an
+    autoencoder."""
     check_rows(outputs, labels)
     rows = flat(outputs)
     if rows.shape[1] == 1:

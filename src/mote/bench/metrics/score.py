@@ -1,4 +1,4 @@
-"""Metrics by name: outputs and labels in, one number and its details out."""
+"""Metrics by name: one number with details from outputs and labels."""
 
 from __future__ import annotations
 
@@ -12,43 +12,41 @@ import numpy as np
 from mote.base.errors import MoteError
 from mote.base.integers import bincount
 from mote.bench.metrics.arrays import Array
-from mote.bench.metrics.classes import chosen, confusion, places, scores_and_labels
+from mote.bench.metrics.classes import chosen, confusion, ranks_of_truth, scores_and_labels
 from mote.bench.metrics.interval import wilson
 from mote.bench.metrics.numbers import differences
 from mote.bench.metrics.ranking import auc, scores_of_one, two_classes
 
 METRICS = ("top1", "topK", "auc", "rmse", "mae", "events")
-"""The names of all; K stands for a number. Events are those of a stream: `mote.bench.metrics.events`."""
+"""Metric names, with K for a number. `events` is for streams, see `mote.bench.metrics.events`."""
 _TOP = re.compile(r"top([1-9][0-9]{0,5})")
 MANY = 1024
-"""The most classes that have a confusion matrix."""
+"""Maximum number of classes for a confusion matrix."""
 HIGHER, LOWER = "higher", "lower"
 
 
 @dataclass(frozen=True)
 class Score:
-    """How good the answers to all samples are."""
+    """Value of a metric over all samples."""
 
     metric: str
-    """The name of the metric."""
+    """Name of the metric."""
     value: float
-    """A share from 0 to 1, but of rmse and mae, which are in the unit of the labels."""
+    """Value: a share from 0 to 1, or for rmse and mae a distance in the labels' unit."""
     samples: int
-    """Samples that were scored."""
+    """Number of samples."""
     better: str = HIGHER
     """Which values are better: "higher" or "lower"."""
     detail: Mapping[str, Any] = field(default_factory=dict)
-    """The figures behind the score, in types that JSON has."""
+    """Details of the score as JSON types."""
     interval: tuple[float, float] | None = None
-    """95% confidence interval of a share of samples; None for other metrics, and for pixels, which depend on each
-    other."""
+    """95% confidence interval of an accuracy; None for other metrics, and for pixels, which are not independent."""
     largest_class: float | None = None
-    """Share of the samples in the largest class, or for topK in the K largest: the accuracy of an answer that ignores
-    the input."""
+    """Share of the largest class (for topK of the K largest): the accuracy of always answering it."""
 
     @property
     def context(self) -> str:
-        """The interval and the share of the largest class as a text; empty for other metrics than accuracy."""
+        """Confidence interval and share of the largest class as text; empty for metrics other than accuracy."""
         ends = "" if self.interval is None else "95% interval {:.1%} to {:.1%}".format(*self.interval)
         share = "" if self.largest_class is None else f"{self._largest} {self.largest_class:.1%}"
         return ", ".join(filter(None, (ends, share)))
@@ -63,7 +61,7 @@ class Score:
 
 
 def check_metric(metric: str) -> None:
-    """Refuse a metric that is none of samples with labels."""
+    """Raises an error for an unknown metric of labelled samples."""
     if not _TOP.fullmatch(metric) and metric not in ("auc", "rmse", "mae"):
         raise MoteError(
             f"'{metric}' is no metric of samples with labels",
@@ -73,8 +71,8 @@ def check_metric(metric: str) -> None:
 
 
 def measure(metric: str, outputs: Array, labels: Array, *, inputs: Array | None = None) -> Score:
-    """Compare answers [samples, ...], as float, with labels [samples, ...]. `inputs` are for the `auc` of models that
-    reconstruct their input."""
+    """Computes a metric from float outputs [samples, ...] and labels [samples, ...]. `inputs` are for the `auc` of
+    autoencoders."""
     check_metric(metric)
     if metric == "top1":
         return _top1(outputs, labels)
@@ -101,7 +99,7 @@ def _top1(outputs: Array, labels: Array) -> Score:
 def accuracy(
     metric: str, correct: int, wanted: Array, samples: int, detail: Mapping[str, Any], count: int = 1
 ) -> Score:
-    """The share of right answers, each of which names `count` classes, with its interval and its baseline."""
+    """Accuracy of `correct` predictions that each name `count` classes, with confidence interval and baseline."""
     sizes = np.sort(bincount(wanted))[::-1]
     interval = wilson(correct, samples) if len(wanted) == samples else None
     share = float(sizes[:count].sum() / len(wanted))
@@ -109,7 +107,7 @@ def accuracy(
 
 
 def _by_class(matrix: Array) -> dict[str, Any]:
-    """The confusion matrix, and how many of each class are right; of one without samples that is not known."""
+    """Confusion matrix and accuracy per class; None for classes without samples."""
     shares = [int(r) / int(n) if n else None for r, n in zip(matrix.diagonal(), matrix.sum(1), strict=True)]
     return {"confusion": matrix.tolist(), "per_class": shares}
 
@@ -122,7 +120,7 @@ def _top(count: int, outputs: Array, labels: Array) -> Score:
             where="option metric",
             remedy="measure top1, or fewer than there are classes",
         )
-    correct = int((places(scores, wanted) < count).sum())
+    correct = int((ranks_of_truth(scores, wanted) < count).sum())
     return accuracy(f"top{count}", correct, wanted, len(outputs), {"correct": correct}, count)
 
 

@@ -11,8 +11,8 @@ from mote.bench.metrics.arrays import Array
 
 
 def noise(reference: Array, other: Array) -> float:
-    """The signal-to-noise ratio in decibels: the energy of the reference over that of the difference. Infinite where
-    nothing differs; minus infinite where there was no signal."""
+    """Signal-to-noise ratio in dB: energy of the reference over that of the difference. Infinite if equal; minus
+    infinite without signal."""
     if reference.shape != other.shape:
         raise MoteError(f"arrays of the shapes {reference.shape} and {other.shape} cannot be compared")
     wanted = reference.astype(np.float64)
@@ -20,7 +20,7 @@ def noise(reference: Array, other: Array) -> float:
 
 
 def decibels(signal: float, wrong: float) -> float:
-    """The ratio of two energies in decibels."""
+    """Ratio of two energies in dB."""
     if wrong == 0:
         return inf
     return 10 * (log10(signal) - log10(wrong)) if signal else -inf

@@ -1,8 +1,7 @@
-"""Thresholds learned from scores: a score above the threshold is a detection.
+"""Fits thresholds to scores; a score above the threshold is a detection.
 
-All thresholds between two neighbouring scores decide the same; of these intervals the best one is chosen, and in it a
-number of few digits.
-"""
+All thresholds between two neighbouring scores are equivalent; the best such interval is chosen, and within it a number
+with few digits."""
 
 from __future__ import annotations
 
@@ -16,14 +15,14 @@ from mote.bench.metrics.arrays import Array, check_finite
 from mote.bench.metrics.events import events
 
 MOST_TRIED = 512
-"""Intervals that a recording is scored with, at most."""
+"""Maximum number of intervals tried on a recording."""
 DIGITS = 17
-"""Digits that tell all float64 numbers apart."""
+"""Digits that represent any float64 exactly."""
 
 
 @dataclass(frozen=True)
 class Interval:
-    """Thresholds that decide the same on some scores: from `low`, which is a score, to below `high`, the next one."""
+    """Equivalent thresholds: from a score `low` up to but excluding the next score `high`."""
 
     low: float
     high: float
@@ -33,7 +32,7 @@ class Interval:
         return self.high - self.low if np.isfinite(self.high) and np.isfinite(self.low) else 0.0
 
     def middle(self) -> float:
-        """A threshold inside with few digits, near to the middle; beyond the last score on one side, near to it."""
+        """A threshold near the middle with few digits; beyond the outermost scores, near them."""
         low, high = self.low, self.high
         if not np.isfinite(high):
             high = low + max(abs(low), np.finfo(np.float64).tiny) / 64
@@ -45,30 +44,30 @@ class Interval:
 
 
 def f1(hits: Array, false: Array, missed: Array, right: Array) -> Array:
-    """The harmonic mean of precision and recall."""
+    """Harmonic mean of precision and recall."""
     value: Array = 2 * hits / np.maximum(2 * hits + false + missed, 1)
     return value
 
 
 def accuracy(hits: Array, false: Array, missed: Array, right: Array) -> Array:
-    """The share of samples that are decided right."""
+    """Share of correct decisions."""
     value: Array = (hits + right) / (hits + false + missed + right)
     return value
 
 
 def balanced(hits: Array, false: Array, missed: Array, right: Array) -> Array:
-    """The mean of the shares of both classes that are decided right."""
+    """Mean of both classes' shares of correct decisions."""
     value: Array = hits / (hits + missed) / 2 + right / (right + false) / 2
     return value
 
 
 Metric = Callable[[Array, Array, Array, Array], Array]
 FITTED: dict[str, Metric] = {"f1": f1, "accuracy": accuracy, "balanced": balanced}
-"""The metrics that a threshold can be chosen for."""
+"""Metrics for choosing a threshold."""
 
 
 def highest(metric: str, scores: Array, positive: Array) -> Interval:
-    """The thresholds with the highest value of a metric; of several, the widest interval."""
+    """Interval of thresholds with the highest value of a metric; the widest of ties."""
     low, high, hits, false = _decisions(scores, positive)
     missed, right = positive.sum() - hits, (~positive).sum() - false
     value = FITTED[metric](hits, false, missed, right)
@@ -76,22 +75,22 @@ def highest(metric: str, scores: Array, positive: Array) -> Interval:
 
 
 def at_most(share: float, scores: Array, positive: Array) -> Interval:
-    """The thresholds with the fewest misses among those with at most this share of false positives."""
+    """Interval of thresholds with the fewest misses among those with at most this share of false positives."""
     low, high, hits, false = _decisions(scores, positive)
     allowed = false <= share * (~positive).sum()
     return _widest(low, high, allowed & (hits == hits[allowed].max()))
 
 
 def percentile(percent: float, scores: Array) -> Interval:
-    """The lowest thresholds that so many percent of scores do not exceed."""
+    """Interval of the lowest thresholds that a percentage of scores does not exceed."""
     low, high, _, above = _decisions(scores, np.zeros(len(scores), np.bool_))
     enough = np.flatnonzero(100 * (len(scores) - above) >= percent * len(scores))[0]
     return Interval(float(low[enough]), float(high[enough]))
 
 
 def quietest(false_alarms: float, times: Array, scores: Array, wanted: Array, duration: float) -> Interval:
-    """The thresholds with the fewest misses in a recording among those with at most so many false alarms an hour; of
-    these, with the fewest false alarms."""
+    """Interval of thresholds with the fewest misses in a recording among those with at most `most` false alarms per
+    hour; ties by false alarms."""
     bounds = np.unique(scores.astype(np.float64))
     some = np.unique(np.linspace(0, len(bounds) - 1, min(MOST_TRIED, len(bounds))).astype(np.int64))
     bounds = bounds[some]
@@ -105,7 +104,7 @@ def quietest(false_alarms: float, times: Array, scores: Array, wanted: Array, du
 
 
 def _decisions(scores: Array, positive: Array) -> tuple[Array, Array, Array, Array]:
-    """Intervals of thresholds, and how many positive and other scores are above each."""
+    """Intervals of thresholds, with the numbers of positive and other scores above each."""
     if not len(scores):
         raise MoteError("there are no scores to learn a threshold from", remedy="give samples")
     check_finite(scores, "the answer to")
@@ -116,7 +115,7 @@ def _decisions(scores: Array, positive: Array) -> tuple[Array, Array, Array, Arr
 
 
 def _widest(low: Array, high: Array, best: Array) -> Interval:
-    """The widest run of neighbouring intervals among the best."""
+    """Widest run of neighbouring intervals among the best."""
     begins = np.flatnonzero(best & ~np.append(False, best[:-1]))
     ends = np.flatnonzero(best & ~np.append(best[1:], False))
     runs = [Interval(float(low[a]), float(high[b])) for a, b in zip(begins, ends, strict=True)]

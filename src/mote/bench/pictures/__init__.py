@@ -1,1 +1,1 @@
-"""Plans, frontiers and accuracy drawn as text and as SVG."""
+"""Draws plans, Pareto fronts and accuracy as text and SVG."""

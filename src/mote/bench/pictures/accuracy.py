@@ -11,17 +11,17 @@ from mote.bench.pictures.svg import CHARACTER, Canvas
 
 MARGIN, TOP = 16, 64
 RIGHT, WRONG, PLAIN = "#3fb950", "#f0883e", "#4a90d9"
-"""Colours of right answers, wrong ones, and others: readable on light and dark backgrounds."""
+"""Colours of correct, wrong and neutral items, readable on light and dark backgrounds."""
 CELL, MOST_PIXELS = 34, 1200
-"""Side of a cell in a small matrix, and of the whole matrix, in pixels."""
+"""Side of a cell in small matrices, and maximum side of a matrix, in pixels."""
 NUMBERED = 20
-"""The smallest cell that shows a number."""
+"""Minimum cell size in pixels to show a number."""
 LONGEST = 40
-"""Most characters of a name."""
+"""Maximum characters of a name."""
 
 
 def confusion(matrix: Sequence[Sequence[int]], names: Sequence[str], title: str) -> str:
-    """A confusion matrix: a row per label, a column per answer, coloured by share."""
+    """SVG of a confusion matrix: rows are labels, columns predictions, coloured by share."""
     labels = [_short(name) for name in names]
     margin = MARGIN + CHARACTER * max(map(len, labels)) + 24
     side = min(CELL, MOST_PIXELS / len(matrix))
@@ -67,7 +67,7 @@ class Bar:
 
 
 def noise(bars: Sequence[Bar], title: str) -> str:
-    """Signal-to-noise ratio of each layer, first to last; longer bars are better."""
+    """SVG of the layers' signal-to-noise ratios, first to last; longer bars are better."""
     most = max((bar.decibels for bar in bars if isfinite(bar.decibels)), default=1.0)
     top = max(most * 1.05, 1.0)
     drawn = [

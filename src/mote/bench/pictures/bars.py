@@ -1,4 +1,4 @@
-"""A bar for each of several things, one below another, as SVG."""
+"""SVG of horizontal bars, one per item."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from mote.bench.pictures.svg import CHARACTER, LINE, Canvas, ticks
 
 MARGIN, TOP, BAR = 16, 64, 420
-"""Space around, above the bars, and the width of the longest one, in pixels."""
+"""Margin, space above the bars, and width of the longest bar, in pixels."""
 
 
 @dataclass(frozen=True)
 class DrawnBar:
-    """A bar: its parts from left to right as values and colours, and the note behind it."""
+    """A bar: its parts from left to right as (value, colour), and a note after it."""
 
     name: str
     parts: Sequence[tuple[float, str]]
@@ -22,7 +22,7 @@ class DrawnBar:
 
 
 def drawn_bars(bars: Sequence[DrawnBar], title: str, told: str, axis: str, *, top: float, most_ticks: int) -> str:
-    """The bars from the first to the last on an axis from 0 to `top`, whose name and unit are `axis`."""
+    """SVG of bars on an axis from 0 to `top`; `axis` is its name and unit."""
     left = MARGIN + CHARACTER * max((len(bar.name) for bar in bars), default=0) + 8
     notes = CHARACTER * max((len(bar.note) for bar in bars), default=0) + 2 * MARGIN
     canvas = Canvas(max(left + BAR + notes, CHARACTER * max(len(told), len(title) * 1.4) + 2 * MARGIN), title)

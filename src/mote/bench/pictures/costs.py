@@ -12,7 +12,7 @@ COMPUTED, WAITED = "#4a90d9", "#f0883e"
 
 @dataclass(frozen=True)
 class CostBar:
-    """The cycles of a layer, those in which the core waits for memory among them."""
+    """Cycles of a layer, and those of them spent waiting for memory."""
 
     name: str
     cycles: int
@@ -22,7 +22,7 @@ class CostBar:
 
 
 def costs(bars: Sequence[CostBar], title: str, told: str) -> str:
-    """A bar for each layer, first to last, as long as its cycles."""
+    """SVG bars of the layers' cycles, first to last."""
     drawn = [
         DrawnBar(
             bar.name,

@@ -1,4 +1,4 @@
-"""The memory map of a plan: what is in the arena, where and when."""
+"""Memory map of a plan: contents of the arena by address and time."""
 
 from __future__ import annotations
 
@@ -25,21 +25,21 @@ class HoldingKind(StrEnum):
 
 @dataclass(frozen=True)
 class Holding:
-    """Memory under one name: the rows of a tensor, an operator's accumulators or its scratch."""
+    """A named block of memory: rows of a tensor, accumulators or scratch of an operator."""
 
     name: str
     role: HoldingKind
     cells: tuple[Cell, ...]
     buffer: Buffer | None = None
-    """The buffer of a tensor."""
+    """Buffer of the tensor; None for accumulators and scratch."""
     number: str = ""
-    """The number of the layer whose accumulators or scratch it is."""
+    """Layer number of accumulators or scratch; empty for tensors."""
     short: str = ""
-    """The short name of the layer that makes the tensor, or whose accumulators or scratch it is."""
+    """Short name of the layer that computes the tensor, or that uses the accumulators or scratch."""
 
     @property
     def memory(self) -> int:
-        """The index of its memory in the plan."""
+        """Index of the memory that contains it."""
         return self.cells[0].memory
 
     @property
@@ -63,12 +63,12 @@ class Holding:
 
     @cached_property
     def peak(self) -> int:
-        """The most bytes of it that are live at one step."""
+        """Maximum live bytes at any step."""
         return most_live(self.cells)
 
     @property
     def stored(self) -> str:
-        """How its rows are stored."""
+        """How its rows are stored, in words."""
         if self.buffer is None or self.buffer.base is not None:
             return f"linear at {min(c.offset for c in self.cells):,}"
         period = ring(self.buffer.offsets)
@@ -79,7 +79,7 @@ class Holding:
 
     @cached_property
     def boxes(self) -> tuple[LifetimeBox, ...]:
-        """Its cells; adjacent ones with the same lifetime are merged."""
+        """Its cells as boxes; adjacent cells with equal lifetimes are merged."""
         merged: list[LifetimeBox] = []
         for c in sorted(self.cells, key=lambda c: (c.first, c.last, c.offset)):
             before = merged[-1] if merged else None
@@ -92,7 +92,7 @@ class Holding:
 
 @dataclass(frozen=True)
 class LifetimeBox:
-    """Bytes offset..end-1 from step `first` to step `last`, inclusive."""
+    """Bytes `offset` to `end` - 1, live from step `first` to step `last` inclusive."""
 
     offset: int
     end: int
@@ -103,14 +103,14 @@ class LifetimeBox:
 
 @dataclass(frozen=True)
 class MemoryMap:
-    """The arenas of a plan over time, one for each memory. Step -1 is the caller before the run, the number of steps
-    the caller after it."""
+    """The arenas of a plan over time, one per memory. Step -1 is the caller before the run, step `steps` the caller
+    after it."""
 
     plan: Plan
 
     @cached_property
     def holdings(self) -> tuple[Holding, ...]:
-        """Holdings in the order in which they appear."""
+        """Holdings in order of first use."""
         cells: dict[tuple[object, ...], list[Cell]] = {}
         for c in self.plan.cells:
             key = ("tensor", c.tensors[0]) if c.role is Role.ROW else (c.role, self.plan.steps[c.first].ops)
@@ -131,7 +131,8 @@ class MemoryMap:
         return Holding(op.name, HoldingKind(c.role), cells, number=number, short=self.plan.graph.short_name(op))
 
     def _short_name(self, tensor: Tensor) -> str:
-        """The short name of the layer that makes a tensor, with the position of one of several; an input's own."""
+        """Short name of the layer that computes a tensor (with an index if it has several outputs), or the input's
+        name."""
         maker = self.plan.graph.producers.get(tensor.id)
         if maker is None:
             return cut(tensor.name, SHORT)
@@ -145,7 +146,7 @@ class MemoryMap:
 
     @property
     def peak(self) -> int:
-        """Peak RAM: the most live bytes at one step."""
+        """Maximum live bytes at any step."""
         return max(self.live.values())
 
     @property
@@ -153,7 +154,7 @@ class MemoryMap:
         return max(self.live, key=lambda step: self.live[step])
 
     def held(self, step: int) -> list[tuple[Holding, int]]:
-        """Live bytes at a step by holding, largest first. Bytes that a kernel overwrites in place belong to its
+        """Live bytes of each holding at a step, largest first. Bytes that a kernel overwrites in place count for its
         output."""
         total = [0] * len(self.holdings)
         for i, n in self._shares(step):
@@ -161,7 +162,7 @@ class MemoryMap:
         return sorted(((h, n) for h, n in zip(self.holdings, total, strict=True) if n), key=lambda x: -x[1])
 
     def _shares(self, step: int) -> Iterator[tuple[int, int]]:
-        """Bytes of each holding that are live at a step, cell by cell."""
+        """Live bytes of each holding at a step, cell by cell."""
         cells = [(c, i) for i, h in enumerate(self.holdings) for c in h.cells if c.first <= step <= c.last]
         reached = [0] * len(self.plan.arenas)
         for c, i in sorted(cells, key=lambda x: (x[0].offset, -x[0].first)):
@@ -170,12 +171,12 @@ class MemoryMap:
 
     @property
     def gap(self) -> int:
-        """Distance of the arena from the lower bound."""
+        """Bytes of the arena above the lower bound."""
         return max(self.plan.arena - self.bound, 0)
 
     @cached_property
     def bound(self) -> int:
-        """Lower bound for the arena's bytes of any plan."""
+        """Lower bound of the arena's bytes over all plans."""
         return bound(self.plan)
 
     def name(self, memory: int) -> str:
@@ -184,7 +185,7 @@ class MemoryMap:
 
 
 def traffic_lines(plan: Plan) -> list[str]:
-    """The traffic of each memory, and about how long the core waits for it, where the arena is in several."""
+    """Lines on the traffic of each memory and estimated waits for it, if the arena spans several memories."""
     parts = traffic(plan)
     if len(parts) < 2:
         return []

@@ -1,4 +1,4 @@
-"""The arena of a plan and the front of a model, as SVG."""
+"""SVG of a plan's arena and of a model's Pareto front."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ LEFT, TOP = 76, 64
 
 @dataclass(frozen=True)
 class _Frame:
-    """Maps values of two axes to the page."""
+    """Maps values of two axes to page coordinates."""
 
     x: float
     y: float
@@ -34,7 +34,7 @@ class _Frame:
 
 
 def arena(memory: MemoryMap, title: str) -> str:
-    """The memory map: steps across, bytes down, a box per lifetime."""
+    """SVG of the memory map: steps on the x axis, bytes on the y axis, a box per lifetime."""
     plan = memory.plan
     steps = len(plan.steps)
     width = min(1600, max(900, 2 * steps))
@@ -61,7 +61,7 @@ def arena(memory: MemoryMap, title: str) -> str:
 
 
 def _paints(canvas: Canvas, memory: MemoryMap) -> dict[int, str]:
-    """The colour of each holding; scratch is hatched in the colour of its operator's output."""
+    """Fill of each holding; scratch is hatched in the colour of its operator's output."""
     tensors = [h for h in memory.holdings if h.role is HoldingKind.TENSOR]
     of = {t: colour(i) for i, h in enumerate(tensors) for c in h.cells[:1] for t in c.tensors}
     paints = {}
@@ -94,7 +94,7 @@ def _arena_axes(canvas: Canvas, frame: _Frame, memory: MemoryMap) -> None:
 
 
 def _runs(canvas: Canvas, frame: _Frame, memory: MemoryMap, paints: dict[int, str]) -> float:
-    """Below the arena: the operator of each step, in the colour of its output, and step numbers."""
+    """Draws the operator of each step below the arena in the colour of its output, with step numbers."""
     plan = memory.plan
     bottom = frame.y + frame.height
     paint = {t: paints[id(h)] for h in memory.holdings if h.role is HoldingKind.TENSOR for t in h.cells[0].tensors}
@@ -117,7 +117,7 @@ def _runs(canvas: Canvas, frame: _Frame, memory: MemoryMap, paints: dict[int, st
 
 
 def _marks(canvas: Canvas, frame: _Frame, memory: MemoryMap) -> None:
-    """Marks the peak and the lower bound."""
+    """Draws the peak and the lower bound."""
     x = frame.at_x(memory.peak_step + 0.5)
     canvas.line(x, frame.y - 6, x, frame.y + frame.height, "mark", f"the most is live at step {memory.peak_step}")
     left = x > frame.x + frame.width / 2
@@ -130,7 +130,7 @@ def _marks(canvas: Canvas, frame: _Frame, memory: MemoryMap) -> None:
 
 
 def _label(canvas: Canvas, frame: _Frame, holding: Holding, letter: str, start: int) -> None:
-    """The label inside a box, abbreviated to fit; the holding's memory begins at `start`."""
+    """Draws the label inside a box, abbreviated to fit; `start` is the address at which the holding begins."""
     name = f"{letter} {holding.label}"
     best = (0, 0.0, 0.0, 0.0)
     for offset, end, first, last in _rectangles(holding.boxes):
@@ -145,7 +145,7 @@ def _label(canvas: Canvas, frame: _Frame, holding: Holding, letter: str, start: 
 
 
 def _rectangles(boxes: Sequence[LifetimeBox]) -> Iterator[tuple[int, int, int, int]]:
-    """The common offset, end, first and last step of overlapping boxes."""
+    """Merges overlapping boxes to (offset, end, first step, last step)."""
     ordered = sorted(boxes, key=lambda b: b.offset)
     for i, start in enumerate(ordered):
         end, first, last = start.end, start.first, start.last
@@ -169,14 +169,14 @@ def _rows(rows: tuple[int, ...]) -> str:
 
 
 def span(first: int, last: int, steps: int) -> str:
-    """The lifetime as text."""
+    """A lifetime as text."""
     begin = "the start" if first < 0 else f"step {first}"
     end = "the end" if last >= steps else f"step {last}"
     return f"{begin} only" if begin == end else f"from {begin} to {end}"
 
 
 def _legend(canvas: Canvas, memory: MemoryMap, paints: dict[int, str], top: float) -> float:
-    """The legend, an entry per tensor; returns the height of the picture."""
+    """Draws the legend with an entry per tensor; returns the height of the picture."""
     columns = max(1, int((canvas.width - LEFT) // 260))
     named = list(zip(letters(memory), memory.holdings, strict=True))
     shown = [(letter, h) for letter, h in named if h.role is HoldingKind.TENSOR]
@@ -197,7 +197,7 @@ def _legend(canvas: Canvas, memory: MemoryMap, paints: dict[int, str], top: floa
 
 @dataclass(frozen=True)
 class FrontDot:
-    """A plan: RAM, cost, name and details; whether it is on the front, and whether it is the default."""
+    """A plan to draw: RAM, cost, name and tooltip; whether it is on the front or the default."""
 
     ram: int
     cost: int
@@ -208,7 +208,8 @@ class FrontDot:
 
 
 def front(dots: Sequence[FrontDot], title: str, cost_name: str) -> str:
-    """RAM across, cost up, both from zero; the front is a staircase, the default plan has a ring."""
+    """SVG of a front: RAM on the x axis, cost on the y axis, from zero; the front is a staircase, the default plan has
+    a ring."""
     canvas = Canvas(760, title)
     most = max(d.ram for d in dots), max(d.cost for d in dots)
     frame = _Frame(LEFT + 24, TOP, 760 - LEFT - 140, 340, (0, most[0] * 1.08), (most[1] * 1.08, 0))
@@ -241,15 +242,15 @@ def front(dots: Sequence[FrontDot], title: str, cost_name: str) -> str:
 
 
 Box = tuple[float, float, float, float]
-"""Left, top, right and bottom."""
+"""A rectangle (left, top, right, bottom)."""
 BESIDE = ((8, -6), (8, 16), (14, 4), *((12, sign * LINE * k) for k in range(1, 9) for sign in (-1, 1)))
-"""Distances of a name from its dot, the best first."""
+"""Candidate offsets of a name from its dot, best first."""
 
 
 def _names(
     dots: Sequence[FrontDot], at: Sequence[tuple[float, float]], width: float
 ) -> Iterator[tuple[float, float, str]]:
-    """Where the name of each dot is, and what of it: beside the dot, as near as no other name or dot is in the way."""
+    """Places names next to dots, as close as possible without overlapping other names or dots."""
     taken: list[Box] = [(x - 7, y - 7, x + 7, y + 7) for x, y in at]
     for dot, (x, y) in zip(dots, at, strict=True):
         length = CHARACTER * len(dot.name)

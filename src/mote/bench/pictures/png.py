@@ -1,4 +1,4 @@
-"""SVG as PNG."""
+"""Converts SVG to PNG."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from mote.base.errors import MoteError
 from mote.base.extras import require
 
 PNG = b"\x89PNG"
-"""The beginning of a PNG file."""
+"""Magic bytes of a PNG file."""
 _EMPTY = '<svg xmlns="http://www.w3.org/2000/svg" width="20" height="20"><text y="15">{}</text></svg>'
 ZOOM = 2
-"""Pixels of the PNG for one of the SVG: sharp on screens of high density, and in print."""
+"""PNG pixels per SVG pixel, for high-density screens and print."""
 
 
 def png(svg: str) -> bytes:
-    """Renders an SVG in light colours, by resvg and the fonts of the system."""
+    """Renders an SVG in light colours with resvg and system fonts."""
     resvg = require("resvg_py", extra="png", what="drawing a PNG")
     blank, letter = (bytes(resvg.svg_to_bytes(svg_string=_EMPTY.format(text))) for text in ("", "m"))
     if blank == letter:

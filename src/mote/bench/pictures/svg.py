@@ -8,9 +8,9 @@ from colorsys import hls_to_rgb
 from html import escape
 
 SVG = b"<svg"
-"""The beginning of an SVG file."""
+"""First bytes of an SVG file."""
 CHARACTER = 6.2
-"""Upper estimate of the width of a character of small text."""
+"""Upper estimate of a character's width in small text, in pixels."""
 LINE = 16
 """Height of a line of text."""
 
@@ -44,7 +44,7 @@ _CONTROL = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
 
 
 class Canvas:
-    """Shapes in drawing order."""
+    """An SVG under construction: shapes in drawing order."""
 
     def __init__(self, width: float, title: str) -> None:
         self.width, self.title = width, title
@@ -70,7 +70,7 @@ class Canvas:
         self.parts.append(f"<text{_attributes(x=x, y=y, text_anchor=anchor, **named, **around)}>{clean(text)}</text>")
 
     def hatching(self, name: str, colour: str) -> str:
-        """A striped fill."""
+        """Defines a striped fill."""
         self.definitions.append(
             f'<pattern id="{name}" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">'
             f'<rect width="6" height="6" fill="{colour}" fill-opacity="0.35"/>'
@@ -98,18 +98,18 @@ class Canvas:
 
 
 def clean(text: str) -> str:
-    """Escapes text for XML, without characters that XML cannot hold."""
+    """Escapes text for XML and drops characters that XML cannot represent."""
     return escape(_CONTROL.sub("\ufffd", text), quote=False)
 
 
 def colour(index: int) -> str:
-    """A palette of colours distinct from their neighbours, light enough for dark text."""
+    """Colour of an index, distinct from its neighbours and light enough for dark text."""
     r, g, b = hls_to_rgb(index * 0.381966 % 1, (0.70, 0.78, 0.64)[index % 3], 0.6)
     return f"#{round(r * 255):02x}{round(g * 255):02x}{round(b * 255):02x}"
 
 
 def byte_ticks(lo: float, hi: float, most: int) -> Iterator[tuple[int, str]]:
-    """At most about `most` round numbers of bytes in lo..hi, with their names."""
+    """About `most` round byte values in lo..hi with labels."""
     step = 1
     while (hi - lo) / step > most:
         step *= 2
@@ -118,7 +118,7 @@ def byte_ticks(lo: float, hi: float, most: int) -> Iterator[tuple[int, str]]:
 
 
 def ticks(lo: float, hi: float, most: int) -> Iterator[int]:
-    """At most about `most` round numbers in lo..hi."""
+    """About `most` round values in lo..hi."""
     step, factors = 1, (2, 2.5, 2)
     for i in range(60):
         if (hi - lo) / step <= most:

@@ -14,7 +14,7 @@ SCRATCH, SUMS, FREE = "#", "+", "."
 
 
 def letters(memory: MemoryMap) -> list[str]:
-    """The character of each holding in the map: a letter per tensor, repeated from A where there are many."""
+    """Letter of each holding in the text map; letters repeat after the last one."""
     characters = []
     tensors = 0
     for h in memory.holdings:
@@ -27,8 +27,7 @@ def letters(memory: MemoryMap) -> list[str]:
 
 
 def arena_maps(memory: MemoryMap, width: int = 100, height: int = 22) -> str:
-    """The memory maps of all arenas: steps across, bytes down, the letter of the holding that covers most of each
-    cell."""
+    """Text maps of all arenas: steps across, bytes down, showing the holding that covers most of each cell."""
     arenas = memory.plan.arenas
     maps = []
     for i, nbytes in enumerate(arenas):
@@ -67,7 +66,7 @@ def _fill(area: list[list[dict[str, float]]], h: Holding, letter: str, per_step:
 
 
 def _covered(lo: float, hi: float) -> Iterator[tuple[int, float]]:
-    """The unit cells that lo..hi overlaps, and by how much."""
+    """Unit cells that lo..hi overlaps, with the overlap."""
     i = int(lo)
     while i < hi:
         part = min(hi, i + 1) - max(lo, i)
@@ -87,14 +86,14 @@ def _step_axis(columns: int, steps: int) -> str:
 
 
 def bar(value: float, largest: float, width: int = 24) -> str:
-    """A bar as long as the value, of the same width for the largest."""
+    """A text bar proportional to a value, padded to the width of the largest."""
     return ("#" * _scaled(value, 0, largest, width)).ljust(width)
 
 
 def step_chart(
     points: Sequence[tuple[float, float]], marks: Sequence[str], *, x_name: str, y_name: str, width: int = 72
 ) -> str:
-    """Points (x rising, y falling) as marks, joined by a staircase."""
+    """Text chart of points (x rising, y falling) joined by a staircase."""
     lines, axis = 12, max(len(f"{y:,.0f}") for _, y in points)
     columns = width - axis - 3
     xs, ys = [p[0] for p in points], [p[1] for p in points]

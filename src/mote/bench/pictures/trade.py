@@ -1,4 +1,4 @@
-"""Accuracy against costs as SVG: a metric over instructions, flash and RAM, in panels."""
+"""SVG of accuracy against costs: a metric over instructions, flash and RAM, in panels."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ LEFT, TOP, WIDTH, HEIGHT, GAP = 76, 64, 300, 300, 56
 
 @dataclass(frozen=True)
 class TradeDot:
-    """A model: its cost, metric and tooltip, and whether it was chosen."""
+    """A model in a plot: cost, metric, tooltip, and whether it was chosen."""
 
     cost: int
     value: float
@@ -22,14 +22,14 @@ class TradeDot:
 
 @dataclass(frozen=True)
 class Panel:
-    """A kind of cost, and the models' values of it."""
+    """A panel for one kind of cost, with its dots."""
 
     name: str
     dots: Sequence[TradeDot]
 
 
 def trade(panels: Sequence[Panel], title: str, metric: str, guard: float | None = None) -> str:
-    """The panels with a common metric axis; a dashed line marks the constraint."""
+    """SVG of panels with a common metric axis; a dashed line marks the accuracy limit."""
     canvas = Canvas(LEFT + len(panels) * (WIDTH + GAP), title)
     canvas.text(LEFT, 24, title, kind="title")
     values = [dot.value for panel in panels for dot in panel.dots] + ([] if guard is None else [guard])
@@ -70,7 +70,7 @@ def _padded(values: Sequence[float]) -> tuple[float, float]:
 
 
 def _levels(low: float, high: float) -> list[float]:
-    """About six round values of the metric."""
+    """About six round values of the metric, for ticks."""
     step = 10.0 ** _exponent((high - low) / 6)
     size = next(step * k for k in (1, 2, 5, 10) if step * k * 6 >= high - low)
     first = int(low // size) + 1

@@ -1,1 +1,1 @@
-"""The agent: C for a device that runs, measures and shows a model at the request of a host."""
+"""The agent: C code on a device that runs, measures and inspects a model on request of a host."""

@@ -19,15 +19,15 @@ PART = "agent_part.h"
 _HERE = Path(__file__).parent
 _UNKNOWN = 0xFFFFFFFF
 _SYSTICK = frozenset({"cortex-m0", "cortex-m0plus", "cortex-m1", "cortex-m23"})
-"""Cores without a counter of cycles beside SysTick."""
+"""Cores whose only cycle counter is SysTick."""
 _CACHES = frozenset({"cortex-m7", "cortex-m55", "cortex-m85"})
-"""Cores that may have a cache of their own for code."""
+"""Cores that may have an instruction cache."""
 
 
 @dataclass(frozen=True)
 class AgentOptions:
-    """Settings of an agent: what it lets the host do, and bytes of memories. A `frame` of more bytes takes fewer
-    messages; `scratch` is for code under tuning, `image` for images that the host loads."""
+    """Settings of an agent: permitted requests, and memory sizes in bytes. A larger `frame` needs fewer messages;
+    `scratch` is for code under tuning, `image` for loaded images."""
 
     runs: bool = True
     loads: bool = True
@@ -38,7 +38,7 @@ class AgentOptions:
 
     @property
     def macros(self) -> tuple[str, ...]:
-        """The definitions in C that all files of the agent are compiled with."""
+        """C macros with which all files of the agent are compiled."""
         return (
             f"-DMOTE_AGENT_RUNS={int(self.runs)}",
             f"-DMOTE_AGENT_LOADS={int(self.loads)}",
@@ -58,9 +58,9 @@ def agent_sources(
     arenas: Mapping[str, int] | None = None,
     uf2: bool = False,
 ) -> FirmwareSources:
-    """The files of a firmware whose program is the agent; `glue` are the C files that define `mote_model`. With
-    `emulated` it is for the target's emulated board, even if the target is a part. `arenas` are bytes that the model
-    takes of each RAM; with `uf2`, flash begins behind the part's UF2 boot loader."""
+    """Files of a firmware whose program is the agent; `glue` are the C files that define `mote_model`. `emulated`: for
+    the target's emulated board, even if the target is a part. `arenas` are bytes that the model needs in each RAM; with
+    `uf2`, flash starts after the part's UF2 boot loader."""
     board = target.core.boards.get(target.qemu_machine or "") if emulated else None
     if emulated and (board is None or board.uart is None):
         raise MoteError(
@@ -93,8 +93,8 @@ def agent_sources(
 def runtime_settings(
     arenas: Sequence[int], states: int, *, keys: Sequence[bytes] = (), product: int = 0, least_version: int = 0
 ) -> str:
-    """The C file of an agent that runs images: bytes of their memory, and the public keys that may sign them; without
-    any they need no signature."""
+    """C file of an agent that runs images: memory sizes, and public keys that may sign images; without keys no
+    signature is needed."""
     sizes = [*arenas, 0, 0, 0, 0][:4]
     storage = "".join(f"static uint64_t arena_{i}[{-(-size // 8)}];\n" for i, size in enumerate(sizes) if size)
     pointers = ", ".join(f"arena_{i}" if size else "NULL" for i, size in enumerate(sizes))
@@ -121,14 +121,14 @@ const mote_update_settings_t *mote_agent_trust(void) {{ return &trust; }}
 
 
 def _serial(kind: str, base: int) -> SerialPort:
-    """The serial port of an emulated board; a CMSDK one is switched on, with the fastest speed."""
+    """C settings of an emulated board's serial port; a CMSDK UART is enabled at its highest speed."""
     setup = (Touch(base + 0x10, "=", 16), Touch(base + 0x08, "=", 3)) if kind == "cmsdk" else ()
     return SerialPort(kind, base, setup=setup)
 
 
 def _part(target: Target, board: Board | None) -> str:
-    """The part's numbers as definitions. After a reset a part runs at the clock of its reset, which is not the one of
-    its file: it is not stated."""
+    """C macros with facts about the part. The clock is not stated: after reset it differs from the one in the target
+    file."""
     defined = {"MOTE_PART_NAME": f'"{target.name}"', "MOTE_PART_CLOCK": "0u"}
     if board is not None:
         defined["MOTE_PART_COUNTER"] = "MOTE_COUNTER_HOOK"

@@ -1,4 +1,4 @@
-"""The agent as C files for firmware, and the identity of models that it reports."""
+"""C sources of the agent, and ids of models that it reports."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from mote.deploy.wire.sources import wire_files
 FOLDER = Path(__file__).parent
 ID_BYTES = 16
 RUNTIME = ("mote_agent_runtime.c", "mote_agent_runtime.h")
-"""The files by which the agent runs images."""
+"""Files with which the agent runs images."""
 TRACE = "mote_agent_trace.h"
-"""The header that fills the hook between the steps of a compiled model: `-include` it in front of the model's C."""
+"""Header that implements the hook between the steps of a compiled model: `-include` it before the model's C."""
 _ASIDE = ("example/", "selftest/")
 
 
 def agent_files(*, runtime: bool = False) -> dict[str, str]:
-    """C files of the agent and of its framing, with the headers of the kernels that they include. With `runtime`, the
-    functions by which it loads and runs images are among them."""
+    """C files of the agent and its framing, with the kernel headers that they include; `runtime` adds loading and
+    running of images."""
     paths = [path for path in sorted(FOLDER.glob("mote_*.[ch]")) if runtime or path.name not in RUNTIME]
     own = {path.name: path.read_text(encoding="utf-8") for path in paths}
     headers = {name: library.header(name) for name in sorted(closure(["mote_crc.h"]))}
@@ -29,8 +29,7 @@ def agent_files(*, runtime: bool = False) -> dict[str, str]:
 
 
 def model_id(files: Mapping[str, str]) -> bytes:
-    """The identity of a compiled model: the first bytes of a SHA-256 over the C files of its project, without example
-    and self-test."""
+    """Id of a compiled model: the first bytes of a SHA-256 over its C project without example and self-test."""
     digest = hashlib.sha256()
     for name in sorted(files):
         if name.endswith((".c", ".h")) and not name.startswith(_ASIDE):
@@ -40,5 +39,5 @@ def model_id(files: Mapping[str, str]) -> bytes:
 
 
 def image_id(image: bytes) -> bytes:
-    """The identity of an image: the bytes of its header with its length, CRC-32 and version."""
+    """Id of an image: the header bytes with length, CRC-32 and version."""
     return image[8 : 8 + ID_BYTES]

@@ -1,1 +1,1 @@
-"""Boards with an agent, real or emulated: addresses, sessions, and models that run there."""
+"""Boards with an agent, real or emulated: addresses, sessions, and running models."""

@@ -20,12 +20,12 @@ MACHINES = {
     "mps3-an547": "cortex-m55",
     "virt": "rv32imc",
 }
-"""Machines of QEMU that can be boards, and the core that each has unless a target says more."""
+"""QEMU machines usable as boards, with their default cores."""
 _MOST_PORT = 65535
 
 
 class LineKind(StrEnum):
-    """Lines to a board."""
+    """Kinds of transports to a board."""
 
     SERIAL = "serial"
     TCP = "tcp"
@@ -34,15 +34,15 @@ class LineKind(StrEnum):
 
 @dataclass(frozen=True)
 class BoardAddress:
-    """A place where a board can be reached."""
+    """Address of a board."""
 
     kind: LineKind
     place: str
-    """The path of a serial port, a host, or the name of an emulated target."""
+    """Path of a serial port, host name, or name of an emulated target."""
     port: int = 0
-    """The port of a TCP address."""
+    """TCP port."""
     baud: int = BAUD
-    """The speed of a serial port."""
+    """Baud rate of a serial port."""
 
     def __str__(self) -> str:
         if self.kind is LineKind.SERIAL:
@@ -57,17 +57,17 @@ class BoardAddress:
 
     @property
     def target(self) -> Target | None:
-        """The target of an emulated board; None where the board itself tells."""
+        """Target of an emulated board; None for real boards, whose agent knows."""
         return targets.load(self.place) if self.is_emulated else None
 
 
 def is_address(text: str) -> bool:
-    """Whether a text is meant as an address, not as the name of a board."""
+    """Whether a text is an address rather than a board's name."""
     return text.partition(":")[0] in [*LineKind] and ":" in text
 
 
 def parse_address(text: str) -> BoardAddress:
-    """The address that a text states."""
+    """Parses an address."""
     kind, colon, place = text.partition(":")
     if not colon or kind not in [*LineKind]:
         guess = did_you_mean(kind, [*LineKind]) if colon else ""

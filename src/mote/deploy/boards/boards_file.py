@@ -1,4 +1,4 @@
-"""`boards.toml`: the boards of a desk or a rack by name, how each is flashed, reset and metered, and pools of them."""
+"""`boards.toml`: named boards, how each is flashed, reset and metered, and pools of boards."""
 
 from __future__ import annotations
 
@@ -22,67 +22,67 @@ from mote.hardware.targets.values import cut
 
 FILE = "boards.toml"
 VARIABLE = "MOTE_BOARDS"
-"""The environment variable that names the file."""
+"""Environment variable with the path of the file."""
 MOST_COPIES = 256
-"""Emulated boards that `N x ADDRESS` may ask for."""
+"""Maximum N in `N x ADDRESS` for emulated boards."""
 _COPIES = re.compile(r"([0-9]{1,4})\s*x\s*(\S.*)")
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}")
 PLACES = ("{elf}", "{hex}", "{bin}", "{uf2}")
-"""Words of a flash command that files replace."""
+"""Placeholders for files in a flash command."""
 
 
 @dataclass(frozen=True)
 class Flasher:
-    """The way to write firmware to a board: a tool that `mote flash` knows, or a command."""
+    """How to write firmware to a board: by a tool known to `mote flash`, or by a command."""
 
     tool: str = ""
     port: str = ""
-    """The serial number of a probe, a serial port or the folder of a drive."""
+    """Serial number of a probe, serial port, or folder of a drive."""
     probe: str = ""
     """OpenOCD's name of the debug probe."""
     command: tuple[str, ...] = ()
-    """A command, with {elf}, {hex}, {bin} or {uf2} for the file to write."""
+    """A command with {elf}, {hex}, {bin} or {uf2} for the file to write."""
 
 
 @dataclass(frozen=True)
 class BoardEntry:
-    """A board: an entry of `boards.toml`, or an address that was named."""
+    """A board: an entry of `boards.toml`, or an ad-hoc address."""
 
     name: str
     address: BoardAddress
     target_name: str = ""
-    """The target, or the path of a .toml file; empty where the agent says."""
+    """Target name, or path of a .toml file; empty if the agent knows."""
     flash: Flasher | None = None
     reset: tuple[str, ...] = ()
-    """The command that resets the board when it does not answer."""
+    """Command that resets the board if it does not respond."""
     log: str = ""
-    """The file that `mote board log` appends the board's text to."""
+    """Log file to which `mote board log` appends the board's text."""
     meter: Mapping[str, Any] = field(default_factory=dict, hash=False)
-    """The meter of the board's supply: the table `[boards.NAME.meter]` as it is."""
+    """Meter of the board's supply: the unparsed table `[boards.NAME.meter]`."""
     copy: int = 0
-    """The number of an emulated board of which there are several."""
+    """Index among several copies of an emulated board."""
 
     @property
     def label(self) -> str:
-        """The name in messages and of the lock: copies have different ones."""
+        """Name in messages and of the lock, different for each copy."""
         return f"{self.name}#{self.copy}" if self.copy else self.name
 
     @property
     def target(self) -> Target | None:
-        """The target that is stated, by the entry or an emulated address; None where the agent says."""
+        """Target stated by the entry or an emulated address; None if the agent knows."""
         return targets.load(self.target_name) if self.target_name else self.address.target
 
 
 @dataclass(frozen=True)
 class BoardsFile:
-    """The boards and pools of a file; none where there is no file."""
+    """Boards and pools of a file; empty if there is no file."""
 
     path: str = ""
     boards: Mapping[str, BoardEntry] = field(default_factory=dict)
     pools: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def board(self, text: str) -> BoardEntry:
-        """The one board that a name or an address means."""
+        """The single board that a name or address refers to."""
         several = self.resolve(text)
         if len(several) != 1:
             raise MoteError(
@@ -93,7 +93,7 @@ class BoardsFile:
         return several[0]
 
     def resolve(self, text: str) -> tuple[BoardEntry, ...]:
-        """The boards that a text means: names, pools, addresses and `N x ADDRESS`, separated by commas."""
+        """The boards that a text refers to: names, pools, addresses and `N x ADDRESS`, separated by commas."""
         entries = tuple(entry for word in text.split(",") for entry in self._word(word.strip()))
         numbers: dict[str, int] = {}
         for i, entry in enumerate(entries):
@@ -137,8 +137,8 @@ class BoardsFile:
 
 
 def boards_file(path: str | Path | None = None) -> BoardsFile:
-    """The file that is named, else that of the environment's MOTE_BOARDS, else `boards.toml` in this folder, else that
-    in `~/.config/mote`; without any, no boards."""
+    """Loads the named file, else that of the environment variable MOTE_BOARDS, else `boards.toml` in this folder, else
+    in `~/.config/mote`; no boards if none exists."""
     named = path or os.environ.get(VARIABLE)
     if named:
         return read_boards(Path(named))
@@ -153,7 +153,7 @@ def boards_file(path: str | Path | None = None) -> BoardsFile:
 
 
 def read_boards(path: Path) -> BoardsFile:
-    """The boards of a file, checked: nothing in it is run before a board is used."""
+    """Reads and validates a boards file; no command in it runs before a board is used."""
     keys = read_toml(path)
     _known(path, "the file", keys, ("boards", "pools"))
     tables = {key: _table(path, key, keys.get(key, {})) for key in ("boards", "pools")}
@@ -240,7 +240,7 @@ def _flasher(path: Path, where: str, keys: dict[str, Any]) -> Flasher:
 
 
 def _words(path: Path, where: str, value: str | list[str]) -> tuple[str, ...]:
-    """The words of a command; no shell reads it."""
+    """Splits a command into words; no shell is involved."""
     try:
         return tuple(shlex.split(value)) if isinstance(value, str) else tuple(value)
     except ValueError as error:

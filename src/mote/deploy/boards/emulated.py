@@ -1,4 +1,4 @@
-"""Emulated boards: QEMU behind a pseudo-terminal, with firmware that has the agent."""
+"""Emulated boards: QEMU behind a pseudo-terminal, running firmware with the agent."""
 
 from __future__ import annotations
 
@@ -22,18 +22,19 @@ from mote.hardware.toolchain.emulators import command, find_emulator
 
 CHUNK = 1 << 16
 SHIFT = 10
-"""Every instruction takes 2^SHIFT ns of virtual time, the most that QEMU knows: readings of the board's timer are off
-by less than a tick, and the more ticks an instruction has, the less that is."""
+"""Every instruction takes 2
+SHIFT ns of virtual time, QEMU's maximum: timer readings are off by less than a tick, and more ticks per instruction
+reduce that error."""
 SENDING_S = 10.0
 ENDING_S = 5.0
 LOOKING_S = 0.1
-"""Seconds after which a board that says nothing is looked after."""
+"""Seconds without data after which the emulator is checked to be alive."""
 _PR_SET_PDEATHSIG = 1
 
 
 class EmulatedLine:
-    """A line to a board in QEMU, which starts when the line is opened and ends when it is closed. `open` of one that is
-    open starts the board anew if it has died."""
+    """Transport to a board in QEMU, which starts when opened and ends when closed. Reopening restarts a board that
+    died."""
 
     window = 1
 
@@ -45,7 +46,7 @@ class EmulatedLine:
         self._process: subprocess.Popen[bytes] | None = None
         self._file: int | None = None
         self._other_end: int | None = None
-        """Held, so that the line is there before the emulator opens it."""
+        """The pseudo-terminal's other end, held open until the emulator opens it."""
 
     @property
     def process_id(self) -> int | None:
@@ -67,12 +68,12 @@ class EmulatedLine:
         self._file = self._other_end = None
 
     def restart(self) -> None:
-        """Switches the board off and on."""
+        """Power-cycles the board."""
         self.close()
         self._start()
 
     def rest(self) -> None:
-        """Stops the emulator until the next byte is sent: an idle board would take a whole core of the host."""
+        """Suspends the emulator until the next byte is sent, since an idle board would occupy a host core."""
         self._signal(signal.SIGSTOP)
 
     def send(self, data: bytes) -> None:
@@ -130,12 +131,12 @@ class EmulatedLine:
 
 
 def ticks_per_instruction(target: Target) -> Fraction:
-    """Ticks of the counter that the agent of an emulated board reads."""
+    """Counter ticks per instruction that the agent of an emulated board reads."""
     return Fraction(board_of(target).counter_hz << SHIFT, 10**9)
 
 
 def _dying_with_parent() -> Callable[[], None] | None:
-    """Linux ends the emulator with the process that started it, even if that one is killed."""
+    """Preexec function for Linux: the emulator is killed when its parent dies."""
     if sys.platform != "linux":
         return None
     prctl = ctypes.CDLL(None).prctl

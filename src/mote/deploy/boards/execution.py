@@ -1,4 +1,4 @@
-"""Runs of a model on a board, as those of an emulator."""
+"""Runs a model on a board with the same results as on an emulator."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ WANTS = {
     Mode.PROFILE: Wants(steps=True),
     Mode.DUMP: Wants(tensors=True),
 }
-"""Marks are for energy meters; they take no time that is counted."""
+"""Measurements wanted in each mode; marks are for energy meters and not counted."""
 
 
 def board_execution(
@@ -25,10 +25,9 @@ def board_execution(
     stateful: bool = True,
     done: Callable[[int], None] = lambda count: None,
 ) -> Execution:
-    """Runs inferences on a board: `Execution.instructions` and `steps` are cycles of the board's counter.
+    """Runs inferences on a board: `Execution.instructions` and `steps` are its counter's cycles.
 
-    `stateful`: inferences depend on those before them; others are repeated alone where the board was reset.
-    """
+    `stateful`: inferences depend on previous ones; others are repeated individually after a reset."""
     if mode not in WANTS:
         raise MoteError(f"a board cannot {mode}", where=session.line.name, remedy="use an emulator: omit --board")
     inferences = session.inferences(inputs, WANTS[mode], stateful=stateful, done=done)

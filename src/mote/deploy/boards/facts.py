@@ -1,4 +1,4 @@
-"""A board that ran a model, in words: what it is, what it counts, and how the model got there."""
+"""Facts about a board that ran a model: identity, counter, and how the model got there."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from mote.deploy.boards.placing import OpenBoard, connected
 from mote.deploy.boards.protocol import UNKNOWN, Counter, Identity
 
 CYCLES, INSTRUCTIONS, TICKS = "cycles", "instructions", "ticks"
-"""Units of counters: cycles of the core, instructions of an emulated one, or ticks of a timer whose relation to cycles
-nobody states."""
+"""Units of counters: core cycles, instructions of an emulated core, or ticks of a timer with unknown relation to
+cycles."""
 COUNTERS: Mapping[int, str] = {
     Counter.NONE: "no counter",
     Counter.DWT: "DWT CYCCNT",
@@ -20,64 +20,63 @@ COUNTERS: Mapping[int, str] = {
     Counter.SYSTICK: "SysTick",
     Counter.HOOK: "a timer of the port",
 }
-"""Names of counters."""
+"""Names of counters, by kind."""
 
 
 @dataclass(frozen=True)
 class BoardFacts:
-    """A board that ran a model, and what it counts with."""
+    """A board that ran a model, and its counter."""
 
     name: str
-    """The name or the address of the board."""
+    """Name or address of the board."""
     target: str
-    """The target that its agent states."""
+    """Target reported by its agent."""
     unit: str
-    """The unit of its counter: cycles; of an emulated board instructions; of a timer that states no clock of the core
-    ticks."""
+    """Unit of counts: cycles, instructions (emulated boards), or ticks (timer with unknown core clock)."""
     counter: str
-    """The counter that was read."""
+    """Name of the counter."""
     counter_hz: int | None
-    """Ticks of the counter in a second; None where they are not known."""
+    """Counter ticks per second; None if unknown."""
     clock_hz: int | None
-    """The clock of the core as the board states it; None where it does not."""
+    """Core clock reported by the board; None if unknown."""
     flash_waits: int | None
-    """Wait states of flash as the board states them; None where it does not."""
+    """Flash wait states reported by the board; None if unknown."""
     code: str
     """How the model got onto the board."""
     interruptions: tuple[Interruption, ...] = ()
-    """The times that it was reset or lost in the middle of its work."""
+    """Resets and losses during the run."""
 
     def __str__(self) -> str:
         return f"{self.name}: {self.counting}; {self.code}"
 
     @property
     def notes(self) -> list[str]:
-        """The board and its interruptions, as lines for people."""
+        """Lines of text on the board and its interruptions."""
         return [str(self), *interruption_lines(self.interruptions)]
 
     @property
     def counting(self) -> str:
-        """What counts depend on beside the model and the target, in words."""
+        """Everything that counts depend on besides model and target, in words."""
         clock = "clock not known" if self.clock_hz is None else f"{self.clock_hz / 1e6:g} MHz"
         rate = f" of {self.counter_hz / 1e6:g} MHz" if self.unit == TICKS and self.counter_hz else ""
         waits = "flash waits not known" if self.flash_waits is None else f"{self.flash_waits} wait states of flash"
         return f"{self.unit} by {self.counter}{rate}, {clock}, {waits}"
 
     def seconds(self, count: int) -> float | None:
-        """The time of so many counts; None where nothing says it."""
+        """Seconds for a number of counts; None if unknown."""
         rate = {CYCLES: self.clock_hz, TICKS: self.counter_hz}.get(self.unit)
         return count / rate if rate else None
 
 
 def facts_of(board: OpenBoard) -> BoardFacts:
-    """The facts about a board that is open."""
+    """Facts about an open board."""
     facts = _facts(board.entry, board.identity, board.placed)
     told = tuple(replace(each, board=board.label) for each in board.session.interruptions)
     return replace(facts, interruptions=told)
 
 
 def counter_of(board: BoardEntry) -> str:
-    """What counts of a board depend on, in words. An emulated board counts instructions, without asking it."""
+    """Everything that a board's counts depend on, in words; an emulated board need not be asked."""
     if board.address.is_emulated:
         return f"{INSTRUCTIONS} of an emulated board"
     with connected(board) as session:
@@ -98,6 +97,6 @@ def _facts(board: BoardEntry, identity: Identity, placed: str) -> BoardFacts:
 
 
 def _unit(identity: Identity) -> str:
-    """Ticks of a timer are turned into cycles where the rates of both are known."""
+    """Unit of counts: timer ticks are converted to cycles if both rates are known."""
     is_timer = identity.counter == Counter.HOOK
     return TICKS if is_timer and not (identity.clock_hz and identity.counter_hz) else CYCLES

@@ -1,4 +1,4 @@
-"""Boards that were reset or lost in the middle of their work, and what was done again because of that."""
+"""Interruptions: boards that were reset or lost during work, and what was rerun."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Interruption:
-    """A board that was reset or lost in the middle of its work. Results are whole nonetheless: all of what is returned
-    came from one session."""
+    """A board that was reset or lost during work. Results are consistent nonetheless: all returned data come from one
+    session."""
 
     reason: str
-    """The reason, as the session knows it."""
+    """Reason as known to the session."""
     repeated: str = ""
-    """What was done again, as `3 inferences`; empty where nothing had begun."""
+    """Work that was rerun, such as `3 inferences`; empty if nothing had begun."""
     board: str = ""
-    """The name or the address of the board."""
+    """Name or address of the board."""
 
     def __str__(self) -> str:
         again = f"; repeated: {self.repeated}" if self.repeated else ""
@@ -25,7 +25,7 @@ class Interruption:
 
 
 def interruption_lines(interruptions: Sequence[Interruption]) -> list[str]:
-    """A line for each board and kind of interruption, for people."""
+    """A line of text for each board and kind of interruption."""
     counts = Counter(interruptions)
     return [f"{each.board} was interrupted {_times(count)}: {each}" for each, count in counts.items()]
 

@@ -1,4 +1,4 @@
-"""A board has one owner: a file lock, which the system releases when its process ends, however it ends."""
+"""File locks for exclusive use of boards; the system releases them when a process ends."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _OWNER_BYTES = 200
 
 
 class _Held(local):
-    """Locks of this thread: what it owns it may own again."""
+    """Locks held by this thread, which it may acquire again."""
 
     def __init__(self) -> None:
         self.paths: set[Path] = set()
@@ -37,11 +37,11 @@ _HELD = _Held()
 
 
 class BusyError(MoteError):
-    """The board is in use."""
+    """Raised if the board is in use."""
 
 
 def folder() -> Path:
-    """The folder of the locks: one for all users, as boards are."""
+    """Folder of the locks, shared by all users of the host."""
     place = Path(gettempdir()) / "mote-boards"
     place.mkdir(mode=0o777, exist_ok=True)
     with suppress(OSError):  # another user made it
@@ -50,8 +50,7 @@ def folder() -> Path:
 
 
 def lock_path(board: BoardEntry, pool: str = "") -> Path:
-    """The file of a board's lock: names of one serial port are one board, copies of an emulated one belong to their
-    pool."""
+    """Lock file of a board: all names of one serial port share it; copies of an emulated board belong to their pool."""
     address = board.address
     place = os.path.realpath(address.place) if address.kind is LineKind.SERIAL else f"{address.place}:{address.port}"
     key = f"{address.kind}:{place}" + (f"#{board.label}#{pool}" if address.is_emulated else "")
@@ -60,9 +59,8 @@ def lock_path(board: BoardEntry, pool: str = "") -> Path:
 
 @contextmanager
 def owned(board: BoardEntry, wait_s: float = 0.0, *, pool: str = "") -> Iterator[None]:
-    """Owns a board; waits for it so long, and says who has it where that is not enough. A thread that owns a board may
-    own it again, but not as another one of a pool. An emulated board that belongs to no pool is started anew by
-    everyone."""
+    """Context manager that locks a board; waits for it and reports its owner on timeout. A thread may lock a board
+    again, but not as another board of a pool. An emulated board outside of pools is started anew by each user."""
     path = lock_path(board, pool)
     if (path in _HELD.paths and not pool) or (board.address.is_emulated and not pool):
         yield

@@ -1,4 +1,4 @@
-"""A compiled model on a board: it is there already, is built into the firmware of an emulated board, is flashed, or is
+"""Puts a compiled model on a board: it may be there already, be built into firmware of an emulated board, flashed, or
 loaded into RAM."""
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from mote.hardware.toolchain.compilers import Compiler, find_compiler
 
 RESETTING_S = 60.0
 WAITING_S = 1.0
-"""Seconds to wait for a board that another process is about to leave."""
+"""Seconds to wait for a board that another process is about to release."""
 FLASH_HELP = "state how it is flashed in boards.toml ([boards.NAME.flash]), or flash it with `mote board flash`"
 SCRATCH_BYTES = 1 << 18
 """Scratch memory of an emulated board."""
@@ -45,22 +45,22 @@ _MOST_SAID = 400
 
 @dataclass(frozen=True)
 class BoardModel:
-    """A model for boards: the C of its project, its glue to the harness, and how it is compiled."""
+    """A model to put on boards: its C project, harness glue, and compiler options."""
 
     files: Mapping[str, str]
     sources: Sequence[str]
     target: Target
     optimize: str
     works: int
-    """Number of steps that traces distinguish."""
+    """Number of steps that can be traced."""
     glue: str
-    """The glue of the harness (`mote.compiler.emit.c.programs.glue`)."""
+    """Generator of the harness glue (`mote.compiler.emit.c.programs.glue`)."""
     flags: Sequence[str] = ()
     secret: str = field(default="", repr=False)
     image: bytes | None = None
-    """The model packed for the runtime, for agents that load images."""
+    """The model packed as an image, for agents that load images."""
     extent: ModelExtent = field(default_factory=ModelExtent)
-    """The counts and bytes that a board that runs it states."""
+    """Numbers and bytes of outputs and steps that a board running it must report."""
 
     @property
     def agent(self) -> AgentModel:
@@ -70,18 +70,17 @@ class BoardModel:
 
     @property
     def id(self) -> bytes:
-        """The id that an agent with this model reports, which compiler flags are part of."""
+        """Id that an agent with this model reports; includes compiler flags."""
         return self.agent.id
 
     @property
     def ids(self) -> tuple[bytes, ...]:
-        """With the id of agents that were built from a project by its own build files, where these have the flags that
-        are wanted."""
+        """Accepted ids: this one, and that of agents built by a project's own build files, if their flags match."""
         return (self.id,) if self.optimize in SETS else (self.id, replace(self.agent, variant="").id)
 
 
 def board_model(subject: Firmware) -> BoardModel:
-    """A model for boards, which have the accelerators themselves: their drivers must be among its files."""
+    """A compiled model for boards; accelerators are real there, so their drivers must be among its files."""
     simulation = subject.simulation
     if simulation.files and not simulation.replaced:
         raise MoteError(
@@ -105,12 +104,12 @@ def board_model(subject: Firmware) -> BoardModel:
 
 @dataclass(frozen=True)
 class OpenBoard:
-    """A board that is owned, with a session and, where one was asked for, a model."""
+    """A locked board with a session and, if requested, a model."""
 
     entry: BoardEntry
     session: BoardSession
     placed: str
-    """How the model got there, as a sentence without an end."""
+    """How the model got there, as a phrase."""
 
     @property
     def identity(self) -> Identity:
@@ -122,14 +121,14 @@ class OpenBoard:
 
 
 def entry_of(board: str | BoardEntry, boards: BoardsFile | str | None = None) -> BoardEntry:
-    """The board that a name or an address means; `boards` is a boards.toml other than the usual one."""
+    """The board of a name or address; `boards` is another boards.toml than the default."""
     if isinstance(board, BoardEntry):
         return board
     return (boards if isinstance(boards, BoardsFile) else boards_file(boards)).board(board)
 
 
 def target_of(board: str | BoardEntry, boards: BoardsFile | str | None = None) -> Target:
-    """The target of a board: as stated, or as its agent says."""
+    """Target of a board: as stated, else as reported by its agent."""
     entry = entry_of(board, boards)
     if (stated := entry.target) is not None:
         return stated
@@ -145,14 +144,14 @@ def target_of(board: str | BoardEntry, boards: BoardsFile | str | None = None) -
 
 
 def board_settings(settings: Settings | None, options: Mapping[str, Any], board: str | None) -> Settings:
-    """The settings of an API function that may name a board: for its target, where no other is named."""
+    """Settings of an API function that may name a board: for the board's target unless another is given."""
     if settings is None and board is not None and "target" not in options:
         options = {"target": board_target(board), **options}
     return chosen_settings(settings, options)
 
 
 def board_target(board: str) -> Target:
-    """The target of a board, or of all boards that a name means."""
+    """Common target of the boards that a name refers to."""
     stated = {target.name: target for target in map(target_of, boards_file().resolve(board))}
     if len(stated) > 1:
         raise MoteError(
@@ -175,7 +174,7 @@ def opened(
     say: Callable[[str], None] = lambda text: None,
     wait_s: float = WAITING_S,
 ) -> Iterator[OpenBoard]:
-    """A board with a model on it, owned as long as it is open. `folder` is for what is built."""
+    """Context manager: a locked board with a model on it. `folder` is for build files."""
     entry = entry_of(board, boards)
     with owned(entry, wait_s):
         if entry.address.is_emulated:
@@ -209,7 +208,7 @@ def connected(
 
 
 def line_of(entry: BoardEntry) -> Line:
-    """The line to a real board, not open yet."""
+    """Transport to a real board, not opened yet."""
     address = entry.address
     if address.kind is LineKind.TCP:
         return Connecting(address.place, address.port)
@@ -217,7 +216,7 @@ def line_of(entry: BoardEntry) -> Line:
 
 
 def reset_board(entry: BoardEntry) -> None:
-    """Resets a board by the command of its entry."""
+    """Resets a board by its entry's command."""
     _run(entry, entry.reset, "reset", RESETTING_S)
 
 
@@ -243,7 +242,7 @@ def _emulated(
     patience: BoardPatience | None,
     say: Callable[[str], None],
 ) -> Iterator[OpenBoard]:
-    """A board in QEMU whose firmware has the model in it."""
+    """Starts a board in QEMU with the model in its firmware."""
     _check_target(entry, entry.target, model)
     say("building firmware with the agent")
     elf = built(model, folder, compiler, emulated=True)
@@ -266,7 +265,7 @@ def _emulated(
 
 
 def built(model: BoardModel, folder: Path, compiler: Compiler | None = None, *, emulated: bool = False) -> Path:
-    """The ELF file of firmware with the agent and a model."""
+    """Builds the ELF file of firmware with agent and model."""
     made = folder / ("emulated" if emulated else "firmware")
     made.mkdir(parents=True, exist_ok=True)
     options = AgentOptions(steps=max(1, model.works), scratch=SCRATCH_BYTES if emulated else 0)
@@ -284,7 +283,7 @@ def _place(
     compiler: Compiler | None,
     say: Callable[[str], None],
 ) -> str:
-    """Puts a model onto a real board; how."""
+    """Puts a model on a real board; returns how."""
     identity = session.identity
     if identity.model in model.ids:
         session.expect(identity.model)
@@ -316,12 +315,12 @@ def _place(
 
 
 def _known_target(name: str) -> Target | None:
-    """The target that a device names. It is no path: a device has no say in which files of the host are read."""
+    """The target that a device names; must not be a path, since a device must not choose host files to read."""
     return targets.load(name) if name in targets.names() else None
 
 
 def _check_target(entry: BoardEntry, target: Target | None, model: BoardModel) -> None:
-    """Refuses a model that was compiled for another core than the board's."""
+    """Raises an error for a model compiled for another core than the board's."""
     if target is not None and (target.arch, target.cpu) != (model.target.arch, model.target.cpu):
         raise MoteError(
             f"has a {target.cpu} ({target.name}), and the model is compiled for {model.target.name}",
@@ -331,7 +330,7 @@ def _check_target(entry: BoardEntry, target: Target | None, model: BoardModel) -
 
 
 def write_firmware(entry: BoardEntry, elf: Path, target: Target, say: Callable[[str], None] = lambda text: None) -> str:
-    """Writes firmware to a real board with its flash tool or command; how."""
+    """Writes firmware to a real board with its flash tool or command; returns how."""
     assert entry.flash is not None
     image = loaded(elf)
     folder = elf.parent / "flash"

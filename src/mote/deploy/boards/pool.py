@@ -1,8 +1,7 @@
-"""A pool of boards: every evaluation takes a free one, in any process, and another one where its board is lost.
+"""Board pools: every evaluation takes a free board, in any process, and retries on another one if its board is lost.
 
-The pool is data that is sent to workers. Locks say which boards are free, and a file for each board how often it was
-lost and interrupted, so that workers know of each other without a server.
-"""
+A pool is data sent to workers. Locks tell which boards are free, and a file per board records losses and interruptions,
+so that workers coordinate without a server."""
 
 from __future__ import annotations
 
@@ -28,25 +27,25 @@ from mote.deploy.boards.locks import BusyError, folder, owned
 from mote.deploy.boards.placing import reset_board
 
 TRIES = 4
-"""Boards that one evaluation may lose."""
+"""Maximum number of boards that one evaluation may lose."""
 MOST_LOST = 3
-"""Times in a row that a board may be lost before it is left out."""
+"""Consecutive losses after which a board is excluded."""
 PAUSE_S = 0.02
 MOST_KEPT = 1000
-"""Interruptions of a board that are kept: a pool may work for days."""
+"""Maximum number of recorded interruptions per board."""
 Value = TypeVar("Value")
 Function = Callable[[Any, BoardEntry, Any], Any]
-"""A function of what is shared, the board that was taken, and an item; at the top level of a module."""
+"""Evaluated function of (shared data, board, item); a top-level function."""
 
 
 @dataclass(frozen=True)
 class BoardPool:
-    """Boards for evaluations that run at once. Boards of other hosts are left to the workers there: a serial port is
-    taken where it exists."""
+    """A pool of boards for parallel evaluations. Boards on other hosts are left to the workers there: a serial port is
+    used where it exists."""
 
     boards: tuple[BoardEntry, ...]
     token: str
-    """The name of the pool, which all of its processes know."""
+    """Name of the pool, common to all of its processes."""
     wait_s: float = 3600.0
     """Seconds to wait for a free board."""
 
@@ -56,12 +55,12 @@ class BoardPool:
 
     @property
     def workers(self) -> int:
-        """Processes that use all boards at once; 0 where this one is enough."""
+        """Number of worker processes to use all boards; 0 if this process suffices."""
         return 0 if self.size == 1 else self.size
 
     def evaluate(self, function: Callable[[BoardEntry], Value]) -> Value:
-        """The value of a function of a board, on the first one that is free. Where the board is lost, it is reset by
-        its hook, and the function is called again on another."""
+        """Evaluates a function on the first free board. If the board is lost, it is reset by its hook and the function
+        is retried on another one."""
         avoided: list[str] = []
         while True:
             with self.taken(avoided) as board:
@@ -77,17 +76,17 @@ class BoardPool:
                     return value
 
     def note(self, board: BoardEntry, interruptions: Sequence[Interruption]) -> None:
-        """Keeps that a board of the pool was interrupted, which `evaluate` has given."""
+        """Records interruptions of a board that was used in `evaluate`."""
         record = self._read(board)
         self._record(board, replace(record, interruptions=(*record.interruptions, *interruptions)[-MOST_KEPT:]))
 
     def interruptions(self) -> tuple[Interruption, ...]:
-        """The times that a board was reset, or was lost, so that another one did its work."""
+        """Recorded resets and losses of all boards."""
         return tuple(each for board in self.boards for each in self._read(board).interruptions)
 
     @contextmanager
     def taken(self, avoided: Sequence[str] = ()) -> Iterator[BoardEntry]:
-        """A free board, owned inside; not one of those to avoid if there are others."""
+        """Context manager: locks a free board, preferably none to be avoided."""
         until = time.monotonic() + self.wait_s
         while True:
             usable = self._usable()
@@ -109,20 +108,20 @@ class BoardPool:
             time.sleep(PAUSE_S)
 
     def job(self, function: Function) -> PoolJob:
-        """A function for `search.Runner.run`: of what is shared and an item, on a board of the pool."""
+        """Wraps a function for `search.Runner.run`: (shared data, item) on a board of the pool."""
         return PoolJob(self, function)
 
     def left_out(self) -> dict[str, str]:
-        """The boards that were lost too often, and how."""
+        """Boards excluded for repeated losses, with reasons."""
         records = {board.label: self._read(board) for board in self.boards}
         return {label: r.interruptions[-1].reason for label, r in records.items() if r.lost >= MOST_LOST}
 
     def close(self) -> None:
-        """Forgets which boards were lost."""
+        """Deletes the records of the pool."""
         shutil.rmtree(self._folder, ignore_errors=True)
 
     def _usable(self) -> list[BoardEntry]:
-        """The boards that can be reached from here and were not lost too often."""
+        """Boards reachable from this host and not excluded."""
         out = self.left_out()
         here = [board for board in self.boards if _is_here(board)]
         usable = [board for board in here if board.label not in out]
@@ -160,7 +159,7 @@ class BoardPool:
             return _BoardRecord()
 
     def _record(self, board: BoardEntry, record: _BoardRecord) -> None:
-        """Written by the owner of the board only."""
+        """Record file of a board, written only by its lock owner."""
         if record != self._read(board):
             self._folder.mkdir(exist_ok=True)
             told = [record.lost, *((each.reason, each.repeated) for each in record.interruptions)]
@@ -169,16 +168,16 @@ class BoardPool:
 
 @dataclass(frozen=True)
 class _BoardRecord:
-    """What workers tell each other of a board."""
+    """Record about a board, shared between workers."""
 
     lost: int = 0
-    """Times in a row that it was lost."""
+    """Consecutive losses."""
     interruptions: tuple[Interruption, ...] = ()
 
 
 @dataclass(frozen=True)
 class PoolJob:
-    """A function of what is shared and an item, which takes a board of a pool each time. It can be sent to workers."""
+    """Picklable function of (shared data, item) that takes a board of a pool for each call."""
 
     pool: BoardPool
     function: Function
@@ -193,7 +192,7 @@ class PoolJob:
 
 @contextmanager
 def board_pool(boards: str | BoardPool, file: BoardsFile | str | None = None) -> Iterator[BoardPool]:
-    """A pool of the boards that a text names: "rack", "desk, 4 x qemu:cortex-m4"."""
+    """A pool of the boards in a text such as "rack" or "desk, 4 x qemu:cortex-m4"."""
     if isinstance(boards, BoardPool):
         yield boards
         return

@@ -1,4 +1,4 @@
-"""Messages of the agent (`mote_agent.h`) as data: requests, regions, statuses, and what a device says of itself."""
+"""Messages of the agent protocol (`mote_agent.h`): requests, regions, statuses, and device identity."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ NO_STOP = 0xFFFFFFFF
 UNKNOWN = 0xFFFFFFFF
 LEAST_MESSAGE = 160
 MOST_MESSAGE = 2000
-"""Bytes of a message that are used of those that an agent takes."""
+"""Maximum message bytes used, even if an agent accepts more."""
 MOST_BYTES = 1 << 30
-"""Bytes of a region of memory that a device may have."""
+"""Maximum plausible bytes of a memory region."""
 MOST_REGIONS = 256
-"""Inputs, outputs or memories of a device: messages have a byte for the index of one."""
+"""Maximum number of inputs, outputs or memories: their index is one byte."""
 HEAD = 6
-"""Bytes of a message beside its data: type, sequence number and CRC-32."""
+"""Overhead bytes of a message: type, sequence number and CRC-32."""
 RESULT = struct.Struct("<4IQ")
 CALLED = struct.Struct("<IQ")
 PLACE = struct.Struct("<2I")
@@ -65,7 +65,7 @@ class RunFlag(IntFlag):
 
 
 class Status(IntEnum):
-    """Statuses of answers."""
+    """Status codes of answers."""
 
     OK = 0
     STOPPED = 1
@@ -81,7 +81,7 @@ class Status(IntEnum):
 
 
 class Counter(IntEnum):
-    """Counters of cycles."""
+    """Kinds of cycle counters."""
 
     NONE = 0
     DWT = 1
@@ -102,12 +102,12 @@ REFUSALS: Mapping[int, tuple[str, str]] = {
     ),
     Status.STACK_FULL: ("the model used up its stack", "give the agent's firmware more stack"),
 }
-"""Statuses that end a job, and their remedies."""
+"""Statuses that end a job, with reason and remedy."""
 
 
 @dataclass(frozen=True)
 class Identity:
-    """A device as its agent describes it."""
+    """Identity of a device as its agent reports it."""
 
     protocol: int
     abilities: int
@@ -123,13 +123,13 @@ class Identity:
     memories: int
     boots: int
     model: bytes
-    """The id of the compiled model; zeros: none."""
+    """Id of the compiled model; zeros if there is none."""
     runtime: bytes
-    """The id of the runtime for images; zeros: none."""
+    """Id of the runtime for images; zeros if there is none."""
     target: str
 
     def can(self, request: Request) -> bool:
-        """Whether the agent was built with a request."""
+        """Whether the agent supports a request."""
         return bool(self.abilities >> (request - Request.IDENTIFY) & 1)
 
     @property
@@ -141,7 +141,7 @@ class Identity:
         return any(self.runtime)
 
     def cycles(self, ticks: int) -> int:
-        """Cycles of the core in so many ticks of the counter."""
+        """Converts counter ticks to core cycles."""
         if not self.clock_hz or not self.counter_hz or self.clock_hz == self.counter_hz:
             return ticks
         return (ticks * self.clock_hz + self.counter_hz // 2) // self.counter_hz
@@ -160,14 +160,14 @@ class Identity:
 
 @dataclass(frozen=True)
 class Placement:
-    """A region of a device's memory."""
+    """Address and size of a region in a device's memory."""
 
     address: int
     bytes: int
 
 
 def read_identity(data: bytes) -> Identity | None:
-    """The identity in the answer to IDENTIFY behind its status; None where it is something else."""
+    """Parses the answer to IDENTIFY after its status; None if invalid."""
     if len(data) < _IDENTITY.size + 2 * ID_BYTES:
         return None
     ids, name = data[_IDENTITY.size :][: 2 * ID_BYTES], data[_IDENTITY.size + 2 * ID_BYTES :]

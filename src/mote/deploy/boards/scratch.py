@@ -1,4 +1,4 @@
-"""Models that are linked for the scratch memory of an agent: code, constants and arena lie in RAM."""
+"""Links models for an agent's scratch memory: code, constants and arena are in RAM."""
 
 from __future__ import annotations
 
@@ -18,26 +18,26 @@ from mote.hardware.toolchain.compilers import Compiler
 
 ENTRY = "mote_scratch_entry"
 ROOM = 64 << 20
-"""Bytes that the linker may take: whether they are there is checked afterwards."""
+"""Size of scratch memory assumed by the linker; availability is checked later."""
 _SOURCE = Path(__file__).with_name("scratch_entry.c")
 _GLUE = "harness_glue.c"
 
 
 @dataclass(frozen=True)
 class ScratchModel:
-    """A model for the scratch memory: bytes to write to its beginning, and the function that makes it the agent's."""
+    """A model linked for scratch memory: bytes to load, and the function that registers it with the agent."""
 
     data: bytes
     entry: int
-    """The offset of the function, with the Thumb bit where the core has one."""
+    """Offset of that function, with the Thumb bit if applicable."""
     bytes_needed: int
-    """With the memory that the function clears."""
+    """Bytes needed including zero-initialized memory."""
 
 
 def linked_for_scratch(
     model: AgentModel, target: Target, compiler: Compiler, folder: Path, place: Placement, optimize: str
 ) -> ScratchModel:
-    """Links a model for the scratch memory at a place."""
+    """Links a model for scratch memory at an address."""
     project = folder / "scratch"
     own = adapter_files() | {_SOURCE.name: _SOURCE.read_text(encoding="utf-8"), _GLUE: model.glue}
     headers = {name: text for name, text in agent_files().items() if name.endswith(".h")}
@@ -66,8 +66,7 @@ def linked_for_scratch(
 
 
 def _script(target: Target, place: Placement) -> str:
-    """The linker script. It defines no global pointer, so that nothing on a RISC-V is addressed by that of the
-    agent."""
+    """The linker script; defines no global pointer, since on RISC-V the agent's must not be used."""
     flashes = "".join(f" *({memory.section})" for memory in target.choice("flash"))
     rams = "".join(f" *({memory.section})" for memory in target.choice("ram"))
     return f"""\
@@ -92,7 +91,7 @@ SECTIONS
 
 
 def _symbols(elf: Path) -> dict[str, int]:
-    """The address of the end, and the size of thread-local variables."""
+    """End address, and size of thread-local variables."""
     from elftools.elf.elffile import ELFFile
     from elftools.elf.sections import SymbolTableSection
 

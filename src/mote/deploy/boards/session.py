@@ -1,9 +1,8 @@
-"""A session with the agent on a board: inferences, tensors between steps, cycles, images, scratch memory.
+"""Sessions with a board's agent: inferences, traced tensors, cycles, images, scratch memory.
 
-The host asks and the agent answers (`mote_agent.h`). A device that was reset knows no session any more and refuses;
-then, as after a lost connection, the session is opened anew and the job begins anew: an inference, or of a model with
-states all of them from the first one on. What was read is returned only when all of it came from one session.
-"""
+The host requests, the agent answers (`mote_agent.h`). A device that was reset rejects requests of the old session;
+then, and after a lost connection, the session is reopened and the job restarted: one inference, or for stateful models
+all from the first. Results are only returned if all come from one session."""
 
 from __future__ import annotations
 
@@ -27,8 +26,8 @@ Value = TypeVar("Value")
 
 
 class BoardSession:
-    """A session with one board. Every public function is a job that is begun anew where the device was reset or the
-    line was lost, at most `patience.attempts` times without progress."""
+    """A session with a board. Every public method is a job that restarts if the device was reset or the connection was
+    lost, at most `patience.attempts` times without progress."""
 
     def __init__(
         self,
@@ -41,25 +40,25 @@ class BoardSession:
         clock: Callable[[], float] = time.monotonic,
         ticks_per_cycle: Fraction | None = None,
     ) -> None:
-        """`line` is open. `reset` resets a board that does not answer, `rest` is called whenever it waits for a
-        request, `ticks_per_cycle` is the rate of its counter where the agent does not know the clock of the core."""
+        """`line` is an open transport. `reset` resets a board that does not respond, `rest` is called whenever it waits
+        for a request, `ticks_per_cycle` is its counter's rate if the agent does not know the core clock."""
         self.line = line
         self.patience = patience or BoardPatience()
         self.device = AgentDevice(AgentExchange(line, self.patience, rest, clock), ticks_per_cycle)
         self.restarts = 0
-        """Times that a job was begun anew."""
+        """Number of job restarts."""
         self.interruptions: list[Interruption] = []
-        """The times that a session that was open was lost."""
+        """Losses of an open session."""
         self._reset, self._say = reset, say
         self._loads: list[Callable[[], None]] = []
         self._inside = False
         self._failures = 0
         self._begun = 0
-        """Inferences that are begun again if the board is lost now."""
+        """Number of inferences to rerun if the board is lost now."""
 
     @property
     def extent(self) -> ModelExtent:
-        """The extent of the model that runs; as long as nobody states it, of any."""
+        """Expected numbers and bytes of outputs and steps; unlimited if unknown."""
         return self.device.extent
 
     @extent.setter
@@ -70,20 +69,20 @@ class BoardSession:
 
     @property
     def identity(self) -> Identity:
-        """The device as its agent describes it."""
+        """Identity of the device."""
         return self.device.identity if self.device.is_open else self.together(self._known)
 
     def expect(self, model: bytes) -> None:
-        """The device must have the compiled model of this id, also after a reset."""
+        """Requires the device to have the compiled model of this id, also after resets."""
         self.device.model = model
         self.device.check_model(self.identity)
 
     def region(self, region: AgentRegion, index: int = 0) -> Placement:
-        """The place of a region in the device's memory."""
+        """Address and size of a region in the device's memory."""
         return self.together(lambda: self.device.place(region, index))
 
     def room(self, region: AgentRegion) -> int:
-        """Bytes of a region; 0 where the agent was built without it."""
+        """Bytes of a region; 0 if the agent was built without it."""
 
         def job() -> int:
             head = struct.pack("<BBH", region, 0, 0)
@@ -100,8 +99,8 @@ class BoardSession:
         stateful: bool = True,
         done: Callable[[int], None] = lambda count: None,
     ) -> list[BoardInference]:
-        """Inferences one after the other from the initial states on. Where one is lost, a model with states begins
-        with the first one again; another one goes on with the one that was lost."""
+        """Runs inferences in order from initial states. If one is lost, a stateful model starts over from the first;
+        others continue with the lost one."""
         results: list[BoardInference] = []
         wanted = wants or Wants()
 
@@ -121,16 +120,16 @@ class BoardSession:
         return results
 
     def load_image(self, image: bytes) -> None:
-        """Loads an image for the agent's runtime into RAM, and again after every reset."""
+        """Loads an image into the agent's runtime, again after every reset."""
         self._load_always(Request.LOAD, lambda: self.device.load(image))
 
     def load_scratch(self, data: bytes, offset: int = 0) -> None:
-        """Writes code or data to the scratch memory, and again after every reset."""
+        """Writes code or data to scratch memory, again after every reset."""
         self._load_always(Request.CALL, lambda: self.device.write(AgentRegion.SCRATCH, 0, data, offset))
 
     def load_model(self, data: bytes, entry: int) -> None:
-        """Loads a model that was linked for the scratch memory, which the function at an offset makes the agent's, and
-        again after every reset."""
+        """Loads a model linked for scratch memory and registers it by the function at an offset, again after every
+        reset."""
 
         def load() -> None:
             self.device.write(AgentRegion.SCRATCH, 0, data)
@@ -141,22 +140,22 @@ class BoardSession:
         self._load_always(Request.CALL, load)
 
     def unload(self) -> None:
-        """Nothing is loaded again after a reset any more."""
+        """Stops reloading after resets."""
         self._loads.clear()
 
     def write_scratch(self, data: bytes, offset: int = 0) -> None:
-        """Writes to the scratch memory once; `together` joins it with what depends on it."""
+        """Writes to scratch memory once; use `together` to join it with requests that depend on it."""
         self.together(lambda: self.device.write(AgentRegion.SCRATCH, 0, data, offset))
 
     def read_scratch(self, offset: int, count: int) -> bytes:
         return self.together(lambda: self.device.read(AgentRegion.SCRATCH, 0, offset, count))
 
     def call(self, offset: int, argument: int = 0) -> Called:
-        """Calls a function in the scratch memory: `uint32_t function(uint32_t argument)`."""
+        """Calls a function in scratch memory: `uint32_t function(uint32_t argument)`."""
         return self.together(lambda: self.device.call(offset, argument))
 
     def restart(self) -> Identity:
-        """Restarts the device; what it says then."""
+        """Restarts the device; returns its identity afterwards."""
         self._need(Request.RESTART)
 
         def job() -> None:
@@ -171,15 +170,15 @@ class BoardSession:
         return self.identity
 
     def reconnect(self) -> Identity:
-        """Opens the line again, as after firmware was written; what the device says then."""
+        """Reopens the transport, as after flashing; returns the device's identity."""
         self.device.close()
         self._loads.clear()
         self.device.exchange.open_line()
         return self.identity
 
     def together(self, job: Callable[[], Value]) -> Value:
-        """A job of several requests, which begins anew as a whole. It must not depend on what was on the device before
-        it, but for what was loaded."""
+        """Runs several requests as one job that restarts as a whole; it must not depend on device state other than
+        loaded data."""
         if self._inside:
             return job()
         self._failures = 0
@@ -209,7 +208,7 @@ class BoardSession:
         )
 
     def _note(self, error: Exception) -> None:
-        """Keeps that the session was lost, unless it was not open yet."""
+        """Records the loss of a session, unless it was not open yet."""
         if self.device.is_open:
             again = f"{self._begun:,} inference{'s' if self._begun > 1 else ''}" if self._begun else ""
             self.interruptions.append(Interruption(str(error), again, self.line.name))
@@ -225,7 +224,7 @@ class BoardSession:
             self.device.exchange.open_line()
 
     def _known(self) -> Identity:
-        """The identity of the device in an open session."""
+        """Identity of the device in an open session, which is opened if necessary."""
         if not self.device.is_open:
             self.device.open()
             try:

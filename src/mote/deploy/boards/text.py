@@ -1,4 +1,4 @@
-"""The text that a board sends between frames."""
+"""Text that a board sends between protocol frames."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from mote.base.text import printable
 from mote.deploy.wire.frames import FLAG, LONGEST, FrameReader
 
 KEPT = "\n\t"
-"""Characters beside printable ones that text may have."""
+"""Control characters allowed in text."""
 
 
 @dataclass
 class TextReader:
-    """Takes frames out of what a board sends: what is left between flags and is no whole frame is text."""
+    """Separates frames from text: data between flags that is no valid frame is text."""
 
     _held: bytearray = field(default_factory=bytearray)
     _in_frame: bool = False
 
     def take(self, data: bytes) -> str:
-        """The text in these bytes, and in those of an unfinished frame before them that was none."""
+        """Text contained in these bytes, including bytes of a preceding incomplete frame that turned out to be none."""
         text = bytearray()
         for byte in data:
             if byte == FLAG:

@@ -1,1 +1,1 @@
-"""Firmware as files: libraries and ELF files by the compiler, and from them bin, hex and uf2."""
+"""Builds firmware files: libraries and ELF files by a compiler, and bin, hex and uf2 from those."""

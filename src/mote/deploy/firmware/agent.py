@@ -1,4 +1,4 @@
-"""Firmware with the agent around a model, for a board or for QEMU."""
+"""Builds firmware with the agent and a model, for a board or QEMU."""
 
 from __future__ import annotations
 
@@ -18,39 +18,39 @@ from mote.hardware.toolchain.compilers import Compiler
 ADAPTER = "agent_model.c"
 _GLUE = "harness_glue.c"
 _VARIANT = "mote_variant.h"
-"""A name that no file of a project has."""
+"""Name of a generated header that no project file has."""
 
 
 @dataclass(frozen=True)
 class AgentModel:
-    """A model to link with the agent: the files of its C project, those to compile, and its glue to the harness
-    (`mote.compiler.emit.c.programs.glue`), whose functions the agent calls."""
+    """A model to link with the agent: files of its C project, those to compile, and harness glue
+    (`mote.compiler.emit.c.programs.glue`) that the agent calls."""
 
     files: Mapping[str, str]
     sources: Sequence[str]
     glue: str
     flags: Sequence[str] = ()
-    """Options for the model's files."""
+    """Compiler options for the model's files."""
     secret: str = field(default="", repr=False)
-    """C with a key, which no cache keeps."""
+    """C source with a key, never cached."""
     variant: str = ""
-    """The compiler flags in a word, where they tell builds of the same files apart."""
+    """Compiler flags as a word, to distinguish builds of the same files."""
 
     @property
     def id(self) -> bytes:
-        """The identity that an agent with this model reports."""
+        """Id that an agent with this model reports."""
         return model_id({**self.files, _VARIANT: self.variant} if self.variant else self.files)
 
 
 def adapter_files() -> dict[str, str]:
-    """What joins the agent and the glue of a model."""
+    """Files that connect the agent with a model's glue."""
     paths = (Path(__file__).parent / ADAPTER, HARNESS / "harness.h")
     return {path.name: path.read_text(encoding="utf-8") for path in paths}
 
 
 @dataclass(frozen=True)
 class LinkedAgent:
-    """Firmware with the agent: its ELF file, its own files beside the model's, and the memories that it is linked
+    """Linked firmware with the agent: ELF file, its own files besides the model's, and the memories it is linked
     for."""
 
     elf: Path
@@ -69,9 +69,8 @@ def linked_agent(
     arenas: Mapping[str, int] | None = None,
     uf2: bool = False,
 ) -> LinkedAgent:
-    """Links a model with the agent as bare-metal firmware for a part or, `emulated`, for its board in QEMU, in
-    `folder`. `arenas` are bytes that the model takes of each RAM; with `uf2`, flash begins behind the part's UF2 boot
-    loader."""
+    """Links a model with the agent as bare-metal firmware for a part or (`emulated`) its board in QEMU, in `folder`.
+    `arenas` are bytes that the model needs in each RAM; with `uf2`, flash starts after the part's UF2 boot loader."""
     options = options or AgentOptions()
     glue = {**adapter_files(), _GLUE: model.glue}
     firmware = agent_sources(target, glue, emulated=emulated, arenas=arenas, uf2=uf2)
@@ -95,9 +94,9 @@ def linked_runtime_agent(
     emulated: bool = False,
     uf2: bool = False,
 ) -> LinkedAgent:
-    """Links the agent with a runtime, for images that the host loads: `files` are those of a runtime with the update
-    module, `settings` is the text of `runtime_settings`. `options.image` is the room for an image. With `uf2`, flash
-    begins behind the part's UF2 boot loader."""
+    """Links the agent with a runtime for loaded images: `files` are those of a runtime with the update module,
+    `settings` the text of `runtime_settings`, `options.image` the bytes for an image. With `uf2`, flash starts after
+    the part's UF2 boot loader."""
     glue = {"mote_agent_settings.c": settings}
     firmware = agent_sources(target, glue, emulated=emulated, runtime=True, uf2=uf2)
     project = folder / "project"

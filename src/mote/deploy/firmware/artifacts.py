@@ -1,4 +1,4 @@
-"""Binaries of a compiled model: a static library, or complete firmware for a part."""
+"""Builds binaries of a compiled model: a static library, or complete firmware for a part."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ from mote.deploy.firmware.usage import Usage, usage
 from mote.hardware.toolchain.compilers import Compiler, find_compiler
 
 KINDS = ("lib", "elf", "bin", "hex", "uf2")
-"""Kinds of `--output`."""
+"""Kinds of files for `--output`."""
 
 
 @dataclass(frozen=True)
 class Artifacts:
-    """Binaries by file name with the sources that they were built from."""
+    """Binaries by file name, with the sources they were built from."""
 
     files: Mapping[str, str | bytes] = field(default_factory=dict)
     compiler: Compiler | None = None
     usage: Usage | None = None
-    """The memories of the firmware, if one was linked."""
+    """Memory use of the firmware, if linked."""
     console: str = ""
     board: str = ""
-    """The emulated board that the firmware was linked for, for a core without memories."""
+    """Emulated board that the firmware was linked for, for a core without memories."""
 
 
 def artifacts(
@@ -44,8 +44,8 @@ def artifacts(
     kinds: Sequence[str],
     program: Mapping[str, str] | None = None,
 ) -> Artifacts:
-    """Builds a project's binaries of some kinds with the compiler that is installed. `program` are the texts of the
-    firmware's program by file name, of which the C files are compiled: by default the example."""
+    """Builds the requested kinds of binaries with the installed compiler. `program` are texts of the firmware's program
+    by file name, by default the example; its C files are compiled."""
     if not kinds:
         return Artifacts()
     check_artifacts(settings, kinds)
@@ -77,8 +77,8 @@ def artifacts(
 def firmware_files(
     elf: Path, sources: FirmwareSources, settings: Settings, kinds: Sequence[str], name: str
 ) -> tuple[dict[str, str | bytes], Usage]:
-    """Linked firmware as files of some kinds, with the linker's map, its sources and the record of its part, and the
-    memories that it takes. Refuses firmware in a memory that is not ready after a reset."""
+    """Linked firmware as files of the requested kinds, with linker map, sources and part record, and its memory use.
+    Raises an error if it uses memory that is not ready after a reset."""
     target, image = settings.target, loaded(elf)
     files = {**sources.files, RECORD: firmware_part(target, sources.layout.vectors.origin).record()}
     own = {f"{name}.{kind}": elf.read_bytes() if kind == "elf" else _image(kind, image, settings) for kind in kinds}
@@ -88,7 +88,7 @@ def firmware_files(
 
 
 def check_artifacts(settings: Settings, kinds: Sequence[str]) -> None:
-    """Refuse binaries that no model could be built into, before one is compiled."""
+    """Raises an error for binaries that cannot be built for any model, before one is compiled."""
     if set(kinds) - {"lib"}:
         _check_linked(settings, kinds)
     if kinds:
@@ -96,7 +96,7 @@ def check_artifacts(settings: Settings, kinds: Sequence[str]) -> None:
 
 
 def _check_linked(settings: Settings, kinds: Sequence[str]) -> None:
-    """Refuse firmware that cannot be linked for the target."""
+    """Raises an error for firmware that cannot be linked for the target."""
     target = settings.target
     if settings.encrypt:
         raise MoteError(
@@ -114,7 +114,7 @@ def _check_linked(settings: Settings, kinds: Sequence[str]) -> None:
 
 
 def arenas_of(plans: Sequence[Plan]) -> dict[str, int]:
-    """The most bytes that arenas take in each RAM, where the target has several."""
+    """Maximum arena bytes in each RAM, if the target has several."""
     sizes: dict[str, int] = {}
     for plan in plans:
         for memory, nbytes in zip(plan.memories, plan.arenas, strict=False):
@@ -131,7 +131,7 @@ def _image(kind: str, image: Loaded, settings: Settings) -> bytes:
 
 
 def _check_ready(took: Usage, settings: Settings) -> None:
-    """Refuse a firmware that uses a memory which the board has to set up first."""
+    """Raises an error for firmware that uses a memory which the board must set up first."""
     for name, why in settings.target.boot.unready:
         if name in took.memories:
             raise MoteError(

@@ -1,4 +1,4 @@
-"""Building a C project into a static library, or with start-up code and `main` into an ELF file."""
+"""Compiles a C project to a static library, or with start-up code and `main` to an ELF file."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from mote.hardware.toolchain.builder import COMMON, Compilation, libraries, over
 from mote.hardware.toolchain.compilers import Compiler, compile_or_raise, first_line, zig_command
 
 STAGE = 256
-"""Bytes of a boot stage, the last four of which are its checksum."""
+"""Bytes of a boot stage; the last four are its checksum."""
 MAP = ".map"
-"""The suffix of a linker's map."""
+"""File suffix of a linker map."""
 _FOLDERS = re.compile(r"(?<![\w.)])/(?:[^\s/()]+/)+")
-"""The folders of files that a map names, which differ from build to build."""
+"""Folder names in a map, which differ from build to build."""
 _SMALL = ("-Os", "-ffreestanding", "-fno-builtin")
 
 
 @dataclass(frozen=True)
 class Build:
-    """A C project in a folder, and how it is compiled. `sources` are the model's files."""
+    """A C project in a build folder with its compiler settings; `sources` are the model's files."""
 
     project: Path
     sources: Sequence[str]
@@ -35,14 +35,14 @@ class Build:
     compiler: Compiler
     optimize: str
     flags: Sequence[str] = ()
-    """Options for the model's files."""
+    """Compiler options for the model's files."""
 
     @property
     def workdir(self) -> Path:
         return self.project.parent / "build"
 
     def objects(self, sources: Sequence[str], extra: Sequence[str], kind: str) -> list[str]:
-        """The objects of files of the project."""
+        """Compiles files of the project to objects."""
         flags = self._flags(extra)
         return [
             self._compilation.object(flags, self.project.resolve() / source, f"{kind}_{i}_{Path(source).stem}.o")
@@ -50,7 +50,7 @@ class Build:
         ]
 
     def secret(self, text: str) -> list[str]:
-        """The object of C with a key, which no cache keeps; none for an empty text."""
+        """Compiles C with a key, without caching; no objects for an empty text."""
         if not text:
             return []
         path = self.project / "secret.c"
@@ -76,7 +76,7 @@ class Build:
         return self.objects(self.sources, self.flags, "model")
 
     def library(self, name: str) -> bytes:
-        """A static library of the model."""
+        """Builds a static library of the model."""
         archive = self.workdir / f"lib{name}.a"
         objects = self.model()
         command = [*_archiver(self.compiler), "rcsD", str(archive.resolve()), *objects]
@@ -84,7 +84,7 @@ class Build:
         return archive.read_bytes()
 
     def elf(self, firmware: FirmwareSources, flags: Sequence[str] = (), more: Sequence[str] = ()) -> Path:
-        """The linked firmware; `flags` are options for the files of its program, `more` are further objects."""
+        """Links the firmware; `flags` are options for the program's files, `more` further objects."""
         include = f"-I{(self.project / FOLDER).resolve()}"
         small = [name for name in firmware.sources if name.startswith(f"{FOLDER}/")]
         others = [name for name in firmware.sources if name not in small]
@@ -105,8 +105,7 @@ class Build:
         return elf
 
     def link(self, objects: Sequence[str], script: Path, elf: Path) -> None:
-        """Links objects, and options of the linker among them, by a script. The linker's map lies beside the ELF
-        file."""
+        """Links objects and linker options by a script; the linker map is next to the ELF file."""
         # zig has no start files for a part, and with -Os keeps the names of functions only where it is asked to debug.
         own = ("-nostartfiles", *self.target.gcc_link_flags) if self.compiler.kind == "gcc" else ("-g",)
         shown = elf.resolve().with_suffix(MAP)
@@ -128,7 +127,7 @@ class Build:
         shown.write_text(_FOLDERS.sub("", text), encoding="utf-8")
 
     def _stage(self, source: str) -> list[str]:
-        """The object of a boot stage with its checksum."""
+        """Object file of a boot stage with its checksum."""
         from elftools.elf.elffile import ELFFile
 
         (assembled,) = self.objects([source], (), "stage")
@@ -142,7 +141,7 @@ class Build:
 
 
 def with_checksum(code: bytes) -> bytes:
-    """A boot stage of the RP2040: 252 bytes and their CRC-32, most significant bit first, without a final inversion."""
+    """Boot stage of the RP2040: 252 bytes and their CRC-32 (most significant bit first, no final inversion)."""
     if len(code) > STAGE - 4:
         raise MoteError(f"the boot stage has {len(code)} bytes, and there is room for {STAGE - 4}")
     padded = code.ljust(STAGE - 4, b"\0")
@@ -166,7 +165,7 @@ def _archiver(compiler: Compiler) -> list[str]:
 
 
 def _too_large(said: str, layout: FirmwareMap, target: Target) -> BudgetError | None:
-    """The error for a linker's message about memory that is too small; None for other messages."""
+    """Error for a linker's message about memory that is too small; None for other messages."""
     sizes = {region.symbol: region for region in layout.regions}
     over = {sizes[name]: count for name, count in overflowed(said).items() if name in sizes}
     if not over:

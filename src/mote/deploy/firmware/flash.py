@@ -1,4 +1,5 @@
-"""Writing firmware to a part with the tools of the user: which are here, which know the part, and their commands."""
+"""Writes firmware to a part with the user's flash tools: which are installed, which support the part, and their
+commands."""
 
 from __future__ import annotations
 
@@ -23,52 +24,52 @@ from mote.hardware.targets.firmware import Flashing, read_boot, read_flashing
 from mote.hardware.targets.values import is_whole
 
 RECORD = "firmware/firmware.json"
-"""The part that the firmware of a folder was linked for."""
+"""File in a firmware folder that records the part."""
 FORMATS = ("elf", "hex", "bin", "uf2")
 BUILD = "`mote compile MODEL --target PART --output elf,bin -o DIR` builds firmware (docs/deploy/firmware.md)"
 _MOST_RECORD = 1 << 16
 _INFO = "INFO_UF2.TXT"
-"""The file in the drive of every UF2 boot loader."""
+"""File on the drive of every UF2 boot loader."""
 _ARDUINO, _IDF = "library.properties", "flash_args"
 
 
 @dataclass(frozen=True)
 class FlashedPart:
-    """The part to write to, as far as tools have to know it."""
+    """Facts about the part that flash tools need."""
 
     target: str
     origin: int | None
-    """The address that a raw binary goes to."""
+    """Address to write a raw binary to."""
     flashing: Flashing
     uf2_family: int | None
 
     def record(self) -> str:
-        """As the text of `RECORD`."""
+        """Text of the file `RECORD`."""
         return json.dumps(asdict(self), indent=2) + "\n"
 
 
 @dataclass(frozen=True)
 class FlashJob:
-    """Firmware to write: files by format, the part if it is known, and the user's choices."""
+    """Firmware to write: files by format, the part if known, and the user's choices."""
 
     path: Path
     files: Mapping[str, Path]
     part: FlashedPart | None
     board: str = ""
-    """Arduino's name of a board (FQBN)."""
+    """Arduino's board name (FQBN)."""
     port: str = ""
-    """A serial port, the serial number of a probe, or the folder of a drive."""
+    """Serial port, probe serial number, or folder of a drive."""
     probe: str = ""
     """OpenOCD's name of the debug probe."""
 
     def file(self, *formats: str) -> Path | None:
-        """The file of the first of these formats that there is."""
+        """First existing file among these formats."""
         return next((self.files[kind] for kind in formats if kind in self.files), None)
 
 
 @dataclass(frozen=True)
 class FlashCommand:
-    """A command that writes firmware; `copies`: a file is copied to a drive, which takes no program."""
+    """Command that writes firmware; `copies`: a file is copied to a drive, without a program."""
 
     arguments: tuple[str, ...]
     folder: Path | None = None
@@ -77,11 +78,11 @@ class FlashCommand:
 
 @dataclass(frozen=True)
 class FlashTool:
-    """A tool: its programs, and the command for a job, or the reason why it has none."""
+    """A flash tool: its programs, and its command for a job or the reason why it has none."""
 
     name: str
     programs: tuple[str, ...]
-    """Names of the program, of which any will do; none for what needs none."""
+    """Alternative names of the program; empty if none is needed."""
     purpose: str
     remedy: str
     command: Callable[[FlashJob, str], FlashCommand | str]
@@ -89,18 +90,18 @@ class FlashTool:
 
     @property
     def program(self) -> str | None:
-        """The path of its program, if it is installed."""
+        """Path of its program, if installed."""
         return next((path for name in self.programs if (path := shutil.which(name))), None)
 
 
 def firmware_part(target: Target, origin: int | None) -> FlashedPart:
-    """The part of a target whose firmware begins at an address."""
+    """Part facts of a target whose firmware starts at an address."""
     return FlashedPart(target.name, origin, target.flashing, target.boot.uf2_family)
 
 
 def flash_job(path: str, target: str = "", port: str = "", probe: str = "") -> FlashJob:
-    """The firmware in a file or a folder, and the part that it is for: as recorded beside it, by `target` (or a board
-    of Arduino's), or by the family of a UF2 file."""
+    """Describes the firmware in a file or folder and its part: as recorded next to it, by `target` (or an Arduino
+    board), or by a UF2 family id."""
     place = Path(path).absolute()  # no tool takes it for an option
     if not path or not place.exists():
         raise MoteError("there is no such file or folder", where=path, remedy=BUILD)
@@ -141,7 +142,7 @@ def _of_target(name: str) -> FlashedPart:
 
 
 def _recorded(folder: Path) -> FlashedPart | None:
-    """The part in the record of a folder, which may be anyone's: it is checked as a target's file is."""
+    """Part of a folder's record, validated like a target file since anyone may have written it."""
     path = folder / RECORD
     if not path.is_file():
         return None
@@ -165,7 +166,7 @@ def _family(file: Path) -> int | None:
 
 
 def _of_family(file: Path | None) -> FlashedPart | None:
-    """The only bundled part with the family of a UF2 file."""
+    """The unique bundled part with the family id of a UF2 file."""
     family = _family(file) if file else None
     if family is None:
         return None
@@ -180,7 +181,7 @@ def _check_family(file: Path | None, part: FlashedPart | None) -> None:
 
 
 def flash_command(job: FlashJob, tool: str = "") -> tuple[FlashTool, FlashCommand]:
-    """The command that writes a firmware: of the tool that is asked for, or of the first one that can."""
+    """The write command of the requested tool, or of the first suitable one."""
     if tool and tool not in FLASH_TOOLS:
         remedy = f"{did_you_mean(tool, FLASH_TOOLS)}use one of: {', '.join(FLASH_TOOLS)}"
         raise MoteError(f"'{printable(tool)}' is not known", where="option tool", remedy=remedy)
@@ -201,14 +202,14 @@ def flash_command(job: FlashJob, tool: str = "") -> tuple[FlashTool, FlashComman
 
 
 def _command(tool: FlashTool, job: FlashJob) -> FlashCommand | str:
-    """The command of a tool. That it does not fit is of more interest than that it is not installed."""
+    """A tool's command; that it does not fit is reported before that it is not installed."""
     made = tool.command(job, tool.program or tool.name)
     missing = tool.programs and tool.program is None
     return f"is not installed ({tool.remedy})" if isinstance(made, FlashCommand) and missing else made
 
 
 def flash(command: FlashCommand) -> None:
-    """Runs a command that writes firmware; what it prints is for the user."""
+    """Runs a write command; its output goes to the user."""
     if command.copies:
         _copy(Path(command.arguments[1]), Path(command.arguments[2]))
         return
@@ -224,7 +225,7 @@ def flash(command: FlashCommand) -> None:
 
 
 def _copy(file: Path, folder: Path) -> None:
-    """Copies to a drive, which goes away as soon as it has all blocks."""
+    """Copies to a drive that disappears as soon as it has all blocks."""
     try:
         with (folder / file.name).open("wb") as drive:
             drive.write(file.read_bytes())
@@ -235,7 +236,7 @@ def _copy(file: Path, folder: Path) -> None:
 
 
 def drives() -> list[Path]:
-    """The mounted drives of UF2 boot loaders."""
+    """Mounted drives of UF2 boot loaders."""
     return [place for place in _mounts() if (place / _INFO).is_file()]
 
 
@@ -361,14 +362,14 @@ def _unknown(job: FlashJob, tool: str) -> str:
 
 
 def _offset(file: Path, option: str, part: FlashedPart) -> tuple[str, ...] | None:
-    """The options with the address of a raw binary; none for files that have addresses."""
+    """Address options for a raw binary; none for files with addresses."""
     if file.suffix != ".bin":
         return ()
     return None if part.origin is None else tuple(word for word in (option, f"{part.origin:#x}") if word)
 
 
 def _flash_args(folder: Path) -> Path | None:
-    """The folder in which ESP-IDF has left the arguments for esptool."""
+    """Folder in which ESP-IDF left the arguments for esptool."""
     places: Sequence[Path] = (folder, folder / "build")
     return next((place for place in places if (place / _IDF).is_file()), None)
 
@@ -400,4 +401,4 @@ FLASH_TOOLS: Mapping[str, FlashTool] = {
         ),
     )
 }
-"""By name, in the order in which they are tried."""
+"""Flash tools by name, in the order in which they are tried."""

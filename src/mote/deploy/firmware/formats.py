@@ -1,4 +1,4 @@
-"""Formats of firmware: raw binary, Intel HEX and UF2, written from the bytes that an ELF file loads."""
+"""Firmware formats: raw binary, Intel HEX and UF2, from the loadable bytes of an ELF file."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from mote.base.errors import MoteError
 from mote.hardware.toolchain.elf import LoadSegment
 
 ERASED = 0xFF
-"""A byte of flash that nothing was written to."""
+"""Value of an erased flash byte."""
 MOST_GAP = 1 << 20
-"""Bytes between two parts of a raw binary, which has no addresses and fills all gaps."""
+"""Maximum gap between parts in a raw binary, which must fill all gaps."""
 PAGE = 256
-"""Bytes of a block of UF2; flash is written in pages of that size."""
+"""Data bytes per UF2 block, the page size of flash."""
 _ROW = 16
 _ALLOCATED, _NO_BITS = 2, "SHT_NOBITS"
 _UF2_BEGIN, _UF2_SECOND, _UF2_END, _UF2_HAS_FAMILY = 0x0A324655, 0x9E5D5157, 0x0AB16F30, 0x2000
@@ -24,7 +24,7 @@ _UF2_BEGIN, _UF2_SECOND, _UF2_END, _UF2_HAS_FAMILY = 0x0A324655, 0x9E5D5157, 0x0
 
 @dataclass(frozen=True)
 class Loaded:
-    """The bytes of a firmware by load address, in order, without overlaps, and the address where it starts."""
+    """Loadable bytes of a firmware by load address (ordered, no overlaps), and its entry address."""
 
     parts: tuple[LoadSegment, ...]
     entry: int
@@ -35,7 +35,7 @@ class Loaded:
 
 
 class _Segment(NamedTuple):
-    """A segment of an ELF file: address, bytes in the file, and load address."""
+    """Segment of an ELF file: address, bytes in the file, load address."""
 
     address: int
     size: int
@@ -43,8 +43,8 @@ class _Segment(NamedTuple):
 
 
 def loaded(elf: Path) -> Loaded:
-    """The bytes that a debugger writes for an ELF file: of its sections, so that no header of the file is among
-    them."""
+    """Loadable bytes of an ELF file as a debugger writes them: from its sections, so that no file headers are
+    included."""
     from elftools.elf.elffile import ELFFile
 
     with elf.open("rb") as file:
@@ -62,7 +62,7 @@ def loaded(elf: Path) -> Loaded:
 
 
 def _load_address(address: int, segments: Sequence[_Segment]) -> int:
-    """The load address of a section at an address."""
+    """Load address of a section at a virtual address."""
     for segment in segments:
         if segment.address <= address < segment.address + segment.size:
             return address - segment.address + segment.loaded
@@ -70,7 +70,7 @@ def _load_address(address: int, segments: Sequence[_Segment]) -> int:
 
 
 def _joined(pieces: Iterable[LoadSegment]) -> Iterator[LoadSegment]:
-    """Pieces by address; those that touch are one."""
+    """Pieces by address, with adjacent ones joined."""
     before: LoadSegment | None = None
     for piece in sorted(pieces, key=lambda p: p.address):
         if before is not None and before.address + len(before.data) == piece.address:
@@ -86,7 +86,7 @@ def _joined(pieces: Iterable[LoadSegment]) -> Iterator[LoadSegment]:
 
 
 def binary(image: Loaded) -> bytes:
-    """A raw binary from the first address to the last; gaps are as erased flash."""
+    """Raw binary from the first to the last address; gaps read as erased flash."""
     data = bytearray()
     for before, part in zip((None, *image.parts), image.parts, strict=False):
         gap = part.address - (before.address + len(before.data)) if before else 0
@@ -101,7 +101,7 @@ def binary(image: Loaded) -> bytes:
 
 
 def intel_hex(image: Loaded) -> bytes:
-    """Intel HEX with 32-bit addresses and the entry."""
+    """Intel HEX with 32-bit addresses and entry point."""
     lines, upper = [], 0
     for part in image.parts:
         at = part.address
@@ -122,7 +122,7 @@ def _record(address: int, kind: int, data: bytes) -> str:
 
 
 def uf2(image: Loaded, family: int) -> bytes:
-    """UF2: a block of 512 bytes for each page of flash, with the part's family."""
+    """UF2: a 512-byte block per flash page, with the part's family id."""
     pages: dict[int, bytearray] = {}
     for part in image.parts:
         for page in range(part.address // PAGE * PAGE, part.address + len(part.data), PAGE):

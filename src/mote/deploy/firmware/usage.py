@@ -1,4 +1,4 @@
-"""Flash, RAM and stack of a linked firmware, from its ELF file."""
+"""Flash, RAM and stack use of a linked firmware, from its ELF file."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from mote.hardware.toolchain.stack import Stack, worst_stack
 
 @dataclass(frozen=True)
 class Usage:
-    """Bytes that a firmware takes of each memory, and of them the stack."""
+    """Memory use of a firmware, with stack."""
 
     memories: dict[str, tuple[int, int]]
-    """Bytes used and available, by memory; the stack is not among them."""
+    """(bytes used, bytes available) by memory, without stack."""
     stack: Stack | None
-    """The deepest chain of calls from the start; None where it is not known."""
+    """Deepest call chain from the entry; None if unknown."""
     unknown: str
-    """The reason why the stack is not known."""
+    """Why the stack is unknown."""
     stack_room: int
     """Bytes left for the stack."""
     stack_in: str
-    """The memory that it is in."""
+    """Name of the memory with the stack."""
 
 
 def usage(elf: Path, image: Loaded, layout: FirmwareMap, target: Target) -> Usage:
-    """The memories that a firmware takes. Refuses one whose stack does not fit."""
+    """Memory use of a firmware; raises an error if its stack does not fit."""
     used = {region.name: 0 for region in layout.regions}
     spans = [(part.address, part.address + len(part.data)) for part in image.parts]
     spans += [span for span in extents(elf).values() if not any(a <= span[0] and span[1] <= b for a, b in spans)]

@@ -1,9 +1,8 @@
-"""An image as differences to another: what to copy from the installed one, what to insert. `docs/deploy/updates.md` has
+"""Delta encoding between images: what to copy from the installed one, what to insert. `docs/deploy/updates.md` defines
 every byte.
 
 Copies are byte-wise, so that moved arrays are found at any offset. A retrained network has different weights
-everywhere, and its delta is as long as the image; one with another last layer, or other labels, is short.
-"""
+everywhere, so its delta is as long as the image; one with another last layer or other labels is short."""
 
 from __future__ import annotations
 
@@ -20,18 +19,18 @@ from mote.deploy.update.header import read_header
 MAGIC = b"MDLT"
 FORMAT = 1
 HEADER = struct.Struct("<4sHHIIII")
-"""Magic, format, header bytes; bytes and CRC-32 of the old image without its signature; bytes and CRC-32 of the new
-image with its signature."""
+"""Header: magic, format, header bytes; bytes and CRC-32 of the old image without signature; bytes and CRC-32 of the new
+image with signature."""
 WINDOW = 16
-"""Bytes that must be equal for a match."""
+"""Minimum length of a match in bytes."""
 STRIDE = 4
-"""Alignment of matches in the old image, before they are extended."""
+"""Alignment of candidate matches in the old image, before extension."""
 _CHUNK = 4096
 
 
 @dataclass(frozen=True)
 class CopyRange:
-    """Copies bytes of the old image."""
+    """Instruction: copy bytes of the old image."""
 
     start: int
     length: int
@@ -39,13 +38,13 @@ class CopyRange:
 
 @dataclass(frozen=True)
 class Insert:
-    """Inserts bytes that the old image lacks."""
+    """Instruction: insert new bytes."""
 
     data: bytes
 
 
 def encode(old: bytes, new: bytes, *, old_name: str = "old image", new_name: str = "new image") -> bytes:
-    """The delta from one image to another, with or without signatures."""
+    """Encodes the delta from one image to another, with or without signatures."""
     source = read_header(old, old_name)
     read_header(new, new_name)
     image = old[: source.bytes]
@@ -79,7 +78,7 @@ def apply(old: bytes, delta: bytes, *, where: str = "delta") -> bytes:
 
 
 def _pieces(image: bytes, delta: bytes, where: str) -> Iterator[bytes]:
-    """The pieces of the new image that a delta's instructions produce."""
+    """Yields pieces of the new image produced by a delta's instructions."""
     at, source = HEADER.size, 0
     while at < len(delta):
         number, at = _read_number(delta, at, where)
@@ -102,7 +101,7 @@ def _nonsense(where: str) -> MoteError:
 
 
 def _number(value: int) -> bytes:
-    """A variable-length integer: seven bits per byte, lowest first; bit 7: more follow."""
+    """Variable-length integer (LEB128): seven bits per byte, lowest first; bit 7 means that more follow."""
     out = bytearray()
     while value > 0x7F:
         out.append(value & 0x7F | 0x80)
@@ -112,7 +111,7 @@ def _number(value: int) -> bytes:
 
 
 def _read_number(data: bytes, at: int, where: str) -> tuple[int, int]:
-    """Parses a number; returns it with the next offset."""
+    """Parses a variable-length integer; returns it with the next offset."""
     value = 0
     for count, byte in enumerate(data[at : at + 5]):
         value |= (byte & 0x7F) << (7 * count)
@@ -127,8 +126,8 @@ def _folded(value: int) -> int:
 
 
 def differences(old: bytes, new: bytes) -> Iterator[CopyRange | Insert]:
-    """The instructions from `old` to `new`, in order. Of several matches, the one that continues the last copy is
-    preferred, as it has the shortest encoding."""
+    """Instructions that turn `old` into `new`, in order. Among matches, one that continues the last copy is preferred
+    for its short encoding."""
     places = {old[i : i + WINDOW]: i for i in range(len(old) - WINDOW, -1, -STRIDE)}
     one, other = np.frombuffer(old, np.uint8), np.frombuffer(new, np.uint8)
     done, at, shift = 0, 0, 0

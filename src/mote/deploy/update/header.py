@@ -1,4 +1,4 @@
-"""The fields of an image that updates need, and whether it is signed."""
+"""Image header fields that updates need, and whether it is signed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from mote.compiler.emit.image import reader
 
 @dataclass(frozen=True)
 class ImageHeader:
-    """An image's header: `bytes` excludes the signature."""
+    """An image's header; `bytes` excludes the signature."""
 
     bytes: int
     crc: int
@@ -21,7 +21,7 @@ class ImageHeader:
 
 
 def read_header(data: bytes, where: str) -> ImageHeader:
-    """The header of a complete image."""
+    """Parses the header of a complete image."""
     with naming(where):
         head = reader.read_header(data)
         signed = reader.read_signature(data[head["bytes"] :]) is not None

@@ -28,7 +28,7 @@ NO_SLOT = 0xFF
 RESTARTING_S = 0.2
 """Seconds after a restart request in which frames are lost."""
 MOST_STALLED = 100
-"""Responses without progress, per retry, after which a device is given up: lost frames cause some."""
+"""Responses without progress, per retry, after which a device is given up; lost frames cause some."""
 _HELLO = struct.Struct("<4x4B12I")
 _POSITION = struct.Struct("<III")
 _BEGIN = struct.Struct("<III")
@@ -58,40 +58,40 @@ STATUS = {
 
 @dataclass(frozen=True)
 class Device(Result):
-    """The state that a device reports."""
+    """State reported by a device."""
 
     protocol: int
-    """The version of the update protocol."""
+    """Version of the update protocol."""
     state: str
-    """idle, receiving or trial, as the firmware reports it."""
+    """State: idle, receiving or trial."""
     tries: int
-    """Boots of a model on trial so far."""
+    """Number of boots of a model on trial so far."""
     active: int | None
-    """The slot of the running model; None where none runs."""
+    """Slot of the running model; None if none runs."""
     most_data: int
-    """The most bytes of one frame."""
+    """Maximum bytes of a frame."""
     slot_bytes: int
     """Bytes of a slot."""
     version: int
-    """The version of the running model."""
+    """Version of the running model."""
     bytes: int
     """Bytes of the running image."""
     crc: int
     """CRC-32 of the running image."""
     counter: int
-    """Anti-rollback counter: images with a lower version are refused."""
+    """Anti-rollback counter: images with lower versions are rejected."""
     product: int
-    """The product number of the device; 0: any."""
+    """Product number of the device; 0 for any."""
     rejected: int
-    """The version of the model that failed its trial last; 0: none."""
+    """Version of the last model that failed its trial; 0 for none."""
     stream_bytes: int
-    """Bytes of the update that is being received."""
+    """Bytes of the update being received."""
     stream_crc: int
     """CRC-32 of that update."""
     position: int
-    """Bytes of it that were received."""
+    """Bytes of it received so far."""
     position_crc: int
-    """CRC-32 of these bytes."""
+    """CRC-32 of the bytes received so far."""
 
     def __repr__(self) -> str:
         runs = "no model" if self.active is None else f"version {self.version} from slot {self.active}"
@@ -121,7 +121,7 @@ class Patience:
 
     answer_s: float = 2.0
     finish_s: float = 60.0
-    """Time for the device to check a whole image: signatures take a while on small cores."""
+    """Time for the device to check a complete image; signatures are slow on small cores."""
     restart_s: float = 20.0
     confirm_s: float = 10.0
     tries: int = 5
@@ -130,27 +130,27 @@ class Patience:
 
 @dataclass
 class UpdateOutcome(Result):
-    """The outcome of an update."""
+    """Result of an update."""
 
     device: Device
-    """The state of the device before the update."""
+    """State of the device before the update."""
     sent: str = "nothing"
-    """`image`, `delta` or `nothing`."""
+    """Kind of data sent: `image`, `delta` or `nothing`."""
     stream_bytes: int = 0
-    """Bytes of the image or the delta."""
+    """Bytes of the image or delta."""
     resumed_at: int = 0
-    """Bytes that the device had already."""
+    """Bytes that the device already had."""
     bytes_sent: int = 0
-    """Bytes of the stream that were sent, including repeated ones."""
+    """Bytes sent, including repetitions."""
     sent_again: int = 0
-    """Frames that were repeated."""
+    """Number of repeated frames."""
     connections: int = 1
-    """Connections that were opened."""
+    """Number of connections opened."""
     seconds: float = 0.0
-    """Duration of the update."""
+    """Duration in seconds."""
     state: str = ""
-    """`confirmed`, `trial` (it runs, and the firmware has not confirmed it yet), `installed` (it runs from the next
-    boot on) or `restarting`."""
+    """Final state: `confirmed`, `trial` (running, not confirmed by the firmware yet), `installed` (runs from the next
+    boot) or `restarting`."""
 
     def __repr__(self) -> str:
         return f"<UpdateOutcome {self.state}: {self.sent}, {self.stream_bytes:,} bytes in {self.seconds:.1f} s>"
@@ -172,7 +172,7 @@ class Session:
     _reader: FrameReader = field(default_factory=FrameReader)
 
     def ask(self, kind: Type, data: bytes = b"", wait_s: float | None = None) -> bytes:
-        """The response to a request, repeated on timeout; its status is MOTE_UPDATE_OK."""
+        """Sends a request, repeated on timeout; returns its response with status MOTE_UPDATE_OK."""
         self.sequence = (self.sequence + 1) % 256
         question = Message(kind, self.sequence, data)
         until = time.monotonic() + (self.patience.answer_s * self.patience.tries if wait_s is None else wait_s)
@@ -184,7 +184,7 @@ class Session:
         raise ConnectionLostError("the device does not answer")
 
     def _answer(self, fits: Callable[[Message], bool]) -> Message | None:
-        """The first matching message within the timeout."""
+        """First matching response within the timeout."""
         until = time.monotonic() + self.patience.answer_s
         while (left := until - time.monotonic()) > 0:
             for message in self._reader.take(self.line.receive(left)):
@@ -226,8 +226,8 @@ class Session:
         raise MoteError("the device has something else than it says", where=self.line.name, remedy="reset the device")
 
     def transfer(self, stream: bytes, position: int, most: int, outcome: UpdateOutcome) -> None:
-        """Sends all data from a position on. Several frames may be unacknowledged at once; rejected ones are sent
-        again. A device without progress is given up."""
+        """Sends all data from a position on, with several unacknowledged frames; rejected ones are repeated, and a
+        device without progress is given up."""
         taken = sent = furthest = most_sent = position
         silent, gone_back, stalled = 0, -1, 0
         while taken < len(stream):
@@ -266,7 +266,7 @@ class Session:
 
 
 def checked(data: bytes) -> bytes:
-    """A response with status OK. A device that was reset has lost the session."""
+    """Checks a response for status OK; a device that was reset has lost the session."""
     status = int.from_bytes(data[:4], "little")
     if len(data) < 4 or status == NOT_BEGUN:
         raise ConnectionLostError("the device knows of no update")
@@ -278,7 +278,7 @@ def checked(data: bytes) -> bytes:
 
 @dataclass(frozen=True)
 class UpdateStream:
-    """The data to send: an image, or a delta."""
+    """Data to send: an image or a delta."""
 
     data: bytes
     is_delta: bool
@@ -291,15 +291,15 @@ class UpdatePlan:
     image: bytes
     header: ImageHeader
     sources: Sequence[tuple[ImageHeader, bytes]] = ()
-    """Images that devices may run, for deltas."""
+    """Images that devices may run, from which deltas are made."""
     restarts: bool = True
     confirms: bool = False
-    """Confirm the model from the host; otherwise the firmware does."""
+    """Whether the host confirms the model; otherwise the firmware does."""
     follows: bool = True
-    """Wait for the device after its restart: the next one that connects may be another."""
+    """Whether to wait for the device after its restart; the next device that connects may be another one."""
 
     def streams(self, device: Device) -> list[UpdateStream]:
-        """The possible streams for a device, the shortest first: the image, or a delta from its current one."""
+        """Possible streams for a device, shortest first: the image, or a delta from its current one."""
         deltas = [
             UpdateStream(delta.encode(old, self.image), True) for header, old in self.sources if device.runs(header)
         ]
@@ -307,13 +307,13 @@ class UpdatePlan:
 
 
 def known_to(device: Device, streams: Sequence[UpdateStream]) -> UpdateStream | None:
-    """The stream that a device has received last, completely or in part."""
+    """The stream that a device received last, completely or in part."""
     known = (device.stream_bytes, device.stream_crc)
     return next((stream for stream in streams if known == (len(stream.data), crc32(stream.data))), None)
 
 
 def check_first(device: Device, plan: UpdatePlan, where: str) -> None:
-    """Refuses what the device would refuse, before anything is sent."""
+    """Raises an error for what the device would reject, before anything is sent."""
     header = plan.header
     if header.version < device.counter:
         reason = f"has version {header.version}, and the device accepts none below {device.counter}"
@@ -384,7 +384,7 @@ def _send(session: Session, stream: UpdateStream, device: Device, outcome: Updat
 
 
 def _restart(session: Session, plan: UpdatePlan, where: str) -> Device:
-    """Restarts the device, and reports what it runs then."""
+    """Restarts the device and returns its state afterwards."""
     session.say("the device restarts")
     session.ask(Type.RESTART)
     time.sleep(RESTARTING_S)
@@ -410,7 +410,7 @@ def _restart(session: Session, plan: UpdatePlan, where: str) -> Device:
 
 
 def _settled(session: Session, plan: UpdatePlan, device: Device) -> Device:
-    """The device after its model is confirmed, or after the timeout."""
+    """State of the device after its model is confirmed, or after the timeout."""
     if device.state == "trial" and plan.confirms:
         session.ask(Type.CONFIRM)
         return session.hello()

@@ -1,4 +1,4 @@
-"""The update module as C files for firmware."""
+"""C sources of the update module."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ FOLDER = Path(__file__).parent
 
 
 def update_files() -> dict[str, str]:
-    """C files of the update module: updates, protocol, its framing and signature verification, with the headers of the
-    kernels that they include."""
+    """C files of the update module: updates, protocol, framing and signature verification, with the kernel headers that
+    they include."""
     return _files("mote_*.[ch]") | wire_files() | _headers("mote_records.h", "mote_mac.h")
 
 
 def mac_files() -> dict[str, str]:
-    """C files of the MAC by which a device knows what it has learned: HMAC-SHA-512."""
+    """C files of HMAC-SHA-512, the MAC by which a device recognizes its own learned parameters."""
     return _files("mote_hmac.[ch]") | _files("mote_sha512.[ch]") | _headers("mote_mac.h")
 
 

@@ -10,12 +10,12 @@ FLAG, ESCAPE, CHANGED = 0x7E, 0x7D, 0x20
 ANSWER = 0x80
 """The bit of a message type that marks responses."""
 LONGEST = 4096
-"""Most bytes of a frame; longer ones are noise."""
+"""Maximum bytes of a frame; longer ones are noise."""
 
 
 @dataclass(frozen=True)
 class Message:
-    """A request, or with ANSWER in its type a response."""
+    """A request, or (with ANSWER in its type) a response."""
 
     type: int
     sequence: int
@@ -38,7 +38,7 @@ class FrameReader:
     _begun: bool = False
 
     def take(self, data: bytes) -> Iterator[Message]:
-        """The messages completed by these bytes."""
+        """Messages completed by these bytes."""
         for byte in data:
             if byte == FLAG:
                 message = _unframed(bytes(self._held)) if self._begun else None

@@ -30,7 +30,7 @@ class Line(Protocol):
 
     name: str
     window: int
-    """Most unacknowledged data frames: a serial port buffers few."""
+    """Maximum unacknowledged data frames; a serial port buffers few."""
 
     def open(self) -> None:
         """Opens, or reopens, the transport."""
@@ -40,11 +40,11 @@ class Line(Protocol):
     def send(self, data: bytes) -> None: ...
 
     def receive(self, seconds: float) -> bytes:
-        """Received bytes; empty on timeout."""
+        """Receives bytes; empty on timeout."""
 
 
 class Opened:
-    """A transport that is open inside a `with`."""
+    """Context manager of an open transport."""
 
     def __init__(self, line: Line) -> None:
         self.line = line
@@ -133,7 +133,7 @@ class Listening(_Socket):
 
     @property
     def port(self) -> int:
-        """The actual port, where port 0 was requested."""
+        """Actual port, if port 0 was requested."""
         return int(self._server.getsockname()[1])
 
     def open(self) -> None:
@@ -169,12 +169,12 @@ class Serial:
             raise MoteError(f"{baud} baud is no speed", where=path, remedy="give the speed of the device's port")
         self.name, self.baud = path, baud
         self.seconds_a_byte = 10 / baud
-        """A start bit, 8 bits and a stop bit."""
+        """Seconds per byte: start bit, 8 data bits and stop bit."""
         self._serial = require("serial", extra="boards", what="a serial port")
         self._port: Any = None
 
     def open(self) -> None:
-        """Opens the port. A USB port may take a while to reappear after the device's reset."""
+        """Opens the port, which may take a while to reappear after a USB device's reset."""
         seconds = OPENING_S if self._port is not None else 0.0
         self.close()
         try:
@@ -218,13 +218,13 @@ class Serial:
 
 
 def _port_reason(error: Exception) -> str:
-    """The system's own words, without the name of the port and of the function that failed."""
+    """The system's error text without port and function names."""
     number = getattr(error, "errno", None)
     return os.strerror(number) if number else " ".join(str(error).split())
 
 
 def _eventually(attempt: Callable[[], Opening], seconds: float) -> Opening:
-    """Retries an attempt until a timeout. An unresolvable host name fails at once."""
+    """Retries an attempt until a timeout; an unresolvable host name fails at once."""
     until = time.monotonic() + seconds
     while True:
         try:

@@ -1,5 +1,4 @@
-"""The command stream of Ethos-U: decoded, checked to touch only its own memory, shown, and executed by a functional
-model."""
+"""Ethos-U command streams: decoding, memory safety checks, disassembly, and execution by a functional model."""
 
 from mote.hardware.npu.disassembly import disassemble
 from mote.hardware.npu.functional import execute

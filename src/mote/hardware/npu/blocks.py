@@ -1,9 +1,9 @@
-"""Blocks of consecutive operations: the next one begins while the last blocks of the one before it are written.
+"""Checks block dependencies of consecutive operations: the next one starts while the last output blocks of the previous
+one are still being written.
 
-An operation computes its output block by block, channels first, then columns, then rows. `BLOCKDEP n` lets n blocks be
-outstanding in all: so the first of the next operation may read its input while the last n of this one are on their way,
-the second while the last n - 1 are. Blocks of Ethos-U85 have sizes that its registers do not tell: it is not checked.
-"""
+An operation computes its output block by block, channels first, then columns, then rows. `BLOCKDEP n` allows n
+outstanding blocks in total: block 0 of the next operation may read while the last n blocks of this one are in flight,
+block 1 while the last n - 1 are. Ethos-U85 is not checked, since its registers do not give the block sizes."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from mote.hardware.npu.check import BLOCK, BRICK, Footprint, OperationFootprint,
 from mote.hardware.npu.stream import Config, NpuOperation
 
 SMALL = 16 << 10
-"""Internal memory of so many bytes has no place of its own for tables: accumulators may lie there as well."""
+"""Up to this size, internal memory has no separate area for tables, so accumulators may use all of it."""
 REMEDY = "compile the model again with Vela: its BLOCKDEP is too large, or an operation is missing"
 
 
 class BlockBox(NamedTuple):
-    """Rows, columns and channels of a feature map."""
+    """A box of a feature map: ranges of rows, columns and channels."""
 
     rows: range
     columns: range
@@ -32,7 +32,7 @@ class BlockBox(NamedTuple):
 
 
 class ByteRuns(NamedTuple):
-    """Bytes of a box: runs of one length behind a base pointer."""
+    """Bytes of a box as runs of equal length relative to a base pointer."""
 
     base: int
     starts: NDArray[np.int64]
@@ -47,7 +47,7 @@ class ByteRuns(NamedTuple):
 
 
 def check_blocks(config: Config, footprint: Footprint) -> None:
-    """Refuse an operation that begins before the one in front of it has written what it reads."""
+    """Raises an error for an operation that starts before its predecessor has written what it reads."""
     if config.core == "ethos-u85":
         return
     before: OperationFootprint | None = None
@@ -88,7 +88,7 @@ def _refuse(operation: NpuOperation, before: NpuOperation, outstanding: int, why
 
 
 def _blocks(operation: NpuOperation, *, last: bool = False) -> Iterator[BlockBox]:
-    """The blocks of an output in the order in which they are computed, or from the last one on."""
+    """Output blocks in order of computation, or from the last one backwards."""
     axes = []
     for axis in ("HEIGHT", "WIDTH", "DEPTH"):
         size, step = operation.value(f"OFM_{axis}_M1") + 1, operation.value(f"OFM_BLK_{axis}_M1") + 1
@@ -98,7 +98,7 @@ def _blocks(operation: NpuOperation, *, last: bool = False) -> Iterator[BlockBox
 
 
 def _inputs(operation: NpuOperation, name: str) -> Iterator[BlockBox]:
-    """What is read of an input for each block, in steps of some channels where sums go over them."""
+    """Input boxes read for each output block, in channel steps for operations that sum over channels."""
     mode = operation.command.said("mode") if operation.name == "POOL" else ""
     wide = operation.name == "CONV" or mode == "REDUCE_SUM"
     depth = operation.value("IFM_DEPTH_M1") + 1
@@ -118,7 +118,7 @@ def _inputs(operation: NpuOperation, name: str) -> Iterator[BlockBox]:
 
 
 def _covered(operation: NpuOperation, made: range, side: str, axis: str, before: str, behind: str) -> range:
-    """Rows or columns that the windows of a block cover."""
+    """Input rows or columns covered by the windows of a block."""
     stride = operation.register("KERNEL_STRIDE")
     step = 1 + stride[f"{axis}_low"] + 2 * stride[f"{axis}_high"]
     pad, window = operation.value(f"IFM_PAD_{before}"), operation.value(f"KERNEL_{side}_M1") + 1
@@ -135,7 +135,7 @@ def _broadcast(operation: NpuOperation, box: BlockBox) -> BlockBox:
 
 
 def runs(operation: NpuOperation, name: str, box: BlockBox) -> ByteRuns:
-    """The bytes of a box of a feature map."""
+    """Bytes of a box of a feature map."""
     precision = operation.register(f"{name}_PRECISION")
     size, bricks = 1 << precision["bits"], precision.said("layout") == "NHCWB16"
     rows, columns = (

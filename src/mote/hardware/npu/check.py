@@ -1,10 +1,9 @@
-"""The bytes that each operation of a command stream reads and writes, and whether they are its own to touch.
+"""Computes the bytes that each operation of a command stream reads and writes, and checks that it may.
 
-An Ethos-U accesses whatever addresses a stream says, past any memory protection of the core. A stream is good where
-every operation has the registers that it needs, and all bytes lie behind a base pointer, those that are written behind
-one that may be written. Whatever is not understood is refused. This decides exactly as `mote_npu_check.c` and
-`mote_npu_check_u85.c` do on devices.
-"""
+An Ethos-U accesses any address in a stream, bypassing the core's memory protection. A stream is valid if every
+operation has all registers it needs, all accesses are within the memory of a base pointer, and writes only in writable
+memory. Anything unknown is rejected. Decisions are identical to those of `mote_npu_check.c` and `mote_npu_check_u85.c`
+on devices."""
 
 from __future__ import annotations
 
@@ -17,27 +16,27 @@ from mote.hardware.npu.commands import ENUMS
 from mote.hardware.npu.stream import REMEDY, CommandStream, Config, NpuOperation, operations
 
 BASES = 8
-"""Base pointers of a stream."""
+"""Number of base pointers of a stream."""
 INTERNAL = BASES
-"""The number that stands for the NPU's internal memory where others are those of base pointers."""
+"""Pseudo base pointer number of the NPU's internal memory."""
 UNLIMITED = 1 << 48
-"""More bytes than addresses reach, for footprints of streams whose memory is not known."""
+"""Size beyond any address, for footprints of streams with unknown memory sizes."""
 BLOCK = ("CONV", "DEPTHWISE", "POOL", "ELEMENTWISE", "RESIZE")
-"""Operations that compute; the others transfer, wait or end."""
+"""Operations that compute; others transfer, wait or stop."""
 UNARY = ("LRELU", "ABS", "CLZ", "NOT")
-"""Element-wise operations of one operand."""
+"""Unary element-wise operations."""
 TABLES = 2048
-"""Bytes of tables for activation functions, at the end of internal memory; Ethos-U85 has them in one of their own."""
+"""Bytes of activation tables at the end of internal memory (in a separate memory on Ethos-U85)."""
 SLOT = 256
-"""Bytes from the place of a table to the next."""
+"""Distance between activation tables in bytes."""
 TABLE_BYTES = {"TABLE_U8_U8": 256, "TABLE_S8_S8": 256, "TABLE_S8_S16": 512, "TABLE_S8_S32": 1024}
-"""Bytes of the tables of Ethos-U85; those of functions of 16 bits take all."""
+"""Table sizes of Ethos-U85 in bytes; tables of 16-bit functions use all."""
 BRICK = 16
-"""Channels that NHCWB16 keeps together."""
+"""Channels per brick of the layout NHCWB16."""
 
 
 class MemorySpan(NamedTuple):
-    """Bytes behind a base pointer, and the registers that name them, as `IFM`."""
+    """A byte range relative to a base pointer, with the register prefix that describes it, such as `IFM`."""
 
     base: int
     first: int
@@ -50,7 +49,7 @@ class MemorySpan(NamedTuple):
 
 @dataclass(frozen=True)
 class OperationFootprint:
-    """Bytes that an operation reads and writes: one span for each tile of a feature map, with the gaps inside."""
+    """Bytes that an operation reads and writes: a span per tile of a feature map, including gaps."""
 
     operation: NpuOperation
     reads: tuple[MemorySpan, ...] = ()
@@ -62,20 +61,20 @@ class Footprint:
     """Bytes that a stream reads and writes."""
 
     operations: tuple[OperationFootprint, ...]
-    """Every operation in order, those that wait too, without the last one, which stops the NPU."""
+    """All operations in order including waits, except the final STOP."""
 
     def read(self, base: int) -> tuple[int, int]:
-        """The first byte behind a base pointer that is read and the end of the last one; (0, 0) where there is none."""
+        """(first byte, end) of all reads relative to a base pointer; (0, 0) if there are none."""
         return _hull(span for operation in self.operations for span in operation.reads if span.base == base)
 
     def written(self, base: int) -> tuple[int, int]:
-        """As `read`, of the bytes that are written."""
+        """(first byte, end) of all writes relative to a base pointer; (0, 0) if there are none."""
         return _hull(span for operation in self.operations for span in operation.writes if span.base == base)
 
 
 def check(stream: CommandStream, sizes: Sequence[int], writable: Sequence[bool]) -> Footprint:
-    """The footprint of a stream whose base pointers have memory of these sizes. A stream that is not good raises an
-    error with the byte of the payload where it was refused."""
+    """Footprint of a stream, given the memory size of each base pointer. An invalid stream raises an error with the
+    byte offset in the payload."""
     if len(sizes) > BASES or len(writable) > BASES:
         raise MoteError(f"a stream has {BASES} base pointers, not more", remedy=f"hand over {BASES} sizes at most")
     given = ([*sizes, *[0] * (BASES - len(sizes))], [*writable, *[False] * (BASES - len(writable))])
@@ -97,12 +96,12 @@ def touched(
     sizes: Sequence[int] = (UNLIMITED,) * BASES,
     writable: Sequence[bool] = (True,) * BASES,
 ) -> OperationFootprint:
-    """The footprint of one operation, if it is good."""
+    """Footprint of one operation; raises an error if it is invalid."""
     return _Checked(config, [*sizes, internal_bytes(config)], [*writable, True], operation).footprint()
 
 
 class _Checked:
-    """One operation on its way to a footprint."""
+    """Computes the footprint of one operation."""
 
     def __init__(self, config: Config, sizes: Sequence[int], writable: Sequence[bool], operation: NpuOperation) -> None:
         self.config = config
@@ -129,7 +128,7 @@ class _Checked:
         return self.operation.value(name, field)
 
     def touch(self, span: MemorySpan, writes: bool = False) -> None:
-        """Add bytes, if they are there and may be written."""
+        """Adds bytes to the footprint, if they exist and may be accessed."""
         size = self.sizes[span.base]
         place = "internal memory" if span.base == INTERNAL else f"base pointer {span.base}"
         if span.first < 0 or span.end > size:
@@ -147,7 +146,7 @@ class _Checked:
                 _refuse(self.operation, f"{registers} has {value}, which is not a multiple of {alignment}")
 
     def block(self) -> None:
-        """An operation that computes."""
+        """Footprint of an operation that computes."""
         operation = self.operation
         each = operation.name == "ELEMENTWISE"
         made = tuple(self.value(f"OFM_{axis}_M1") + 1 for axis in ("HEIGHT", "WIDTH", "DEPTH"))
@@ -161,7 +160,7 @@ class _Checked:
         self.table()
 
     def first(self, each: bool, made: tuple[int, ...]) -> None:
-        """The first input: as large as the output, or what windows cover."""
+        """Adds the first input: as large as the output, or what windows cover."""
         if each and self.newest:
             if self.operation.said("IFM_BROADCAST", "mode") != "SCALAR":
                 self.map("IFM", _broadcast(self.value("IFM_BROADCAST"), made))
@@ -179,7 +178,7 @@ class _Checked:
             self.map("IFM", (rows, columns, own if whole else max(own, depth)))
 
     def covered(self, made: int, side: str, axis: str, before: str, behind: str) -> int:
-        """Rows or columns of the input that windows cover."""
+        """Input rows or columns covered by windows."""
         stride = self.operation.register("KERNEL_STRIDE")
         step = 1 + stride[f"{axis}_low"] + 2 * stride[f"{axis}_high"]
         pads = self.value(f"IFM_PAD_{before}") + self.value(f"IFM_PAD_{behind}")
@@ -189,7 +188,7 @@ class _Checked:
         return (read + 1) // 2 if self.value("IFM_UPSCALE") else read
 
     def second(self, made: tuple[int, ...]) -> None:
-        """The second input of element-wise operations, and on Ethos-U85 of others too."""
+        """Adds the second input of element-wise operations (on Ethos-U85 also of others)."""
         operation = self.operation
         if operation.name == "ELEMENTWISE":
             if operation.command.said("mode") in UNARY:
@@ -206,7 +205,7 @@ class _Checked:
             self.map("IFM2", made)
 
     def map(self, name: str, shape: tuple[int, ...], writes: bool = False) -> None:
-        """The bytes of a feature map: rows, columns and channels in up to four tiles."""
+        """Adds a feature map: rows, columns and channels in up to four tiles."""
         if not self._stored(name):
             return
         rows, columns, depth = shape
@@ -252,7 +251,7 @@ class _Checked:
             self.constants("WEIGHT", "1", optional=True)
 
     def scales(self, depth: int) -> None:
-        """Records of a bias and a scale for each channel."""
+        """Adds the records of bias and scale per channel."""
         length = self.constants("SCALE")
         if self.parallel:
             length += self.constants("SCALE", "1", optional=True)
@@ -260,7 +259,7 @@ class _Checked:
             _refuse(self.operation, f"{length} bytes of scales are too few for {depth} channels of 10 bytes")
 
     def constants(self, kind: str, core: str = "", optional: bool = False) -> int:
-        """Bytes of weights or of scales, where a length may be 0 if it is optional."""
+        """Adds weights or scales; the length may be 0 if they are optional."""
         name = f"{kind}{core}"
         length = self.value(f"{name}_LENGTH")
         region = self.value(f"{kind}_REGION")
@@ -272,11 +271,11 @@ class _Checked:
 
     @property
     def parallel(self) -> bool:
-        """Whether two cores share the channels."""
+        """Whether two cores share the output channels."""
         return self.operation.has("PARALLEL_MODE") and self.value("PARALLEL_MODE") != 0
 
     def table(self) -> None:
-        """The table of an activation function. Before Ethos-U85 its place is that of the hardware, whatever is said."""
+        """Adds the table of an activation function; before Ethos-U85 its location is fixed in hardware."""
         function = self.operation.said("ACTIVATION", "function") if self.operation.has("ACTIVATION") else "NONE"
         if not self.newest:
             if function.startswith("TABLE"):
@@ -292,7 +291,7 @@ class _Checked:
         self.touch(MemorySpan(INTERNAL, first, first + size, "ACTIVATION"))
 
     def transfer(self) -> None:
-        """A transfer by DMA."""
+        """Footprint of a DMA transfer."""
         source, target = (self.operation.register(f"DMA0_{side}_REGION") for side in ("SRC", "DST"))
         start, to, length = (self.value(f"DMA0_{name}") for name in ("SRC", "DST", "LEN"))
         inside = target.said("place") == "INTERNAL"
@@ -328,7 +327,7 @@ class _Checked:
             self.touch(MemorySpan(self.value("DMA0_IDX_REGION"), first, end, "DMA0_IDX"))
 
     def strided(self, side: str, region: int, start: int, length: int, sizes: tuple[int, int], indexed: int) -> None:
-        """One side of a transfer with strides, where indices say which of the rows."""
+        """Adds one side of a strided transfer, with rows selected by indices if any."""
         inner, outer = sizes
         steps = (self.value("DMA0_IDX_MAX") if indexed else inner - 1, outer - 1)
         needed = (steps[0] > 0, outer > 1)
@@ -338,7 +337,7 @@ class _Checked:
         self.touch(MemorySpan(region, first, end, f"DMA0_{side}"), writes=side == "DST")
 
     def _stored(self, name: str) -> bool:
-        """Whether a feature map is in memory: on Ethos-U85 one may be passed from operation to operation."""
+        """Whether a feature map is in memory; on Ethos-U85 it may be chained between operations instead."""
         if not self.newest:
             return True
         storage = self.operation.said(f"{name}_PRECISION", "storage")
@@ -347,13 +346,13 @@ class _Checked:
         return storage == "TILES_2X2"
 
     def _scaled(self) -> bool:
-        """Whether scales are read: on Ethos-U85 the output says so."""
+        """Whether scales are read; on Ethos-U85 the output registers determine it."""
         if self.newest:
             return self.operation.said("OFM_PRECISION", "scale_mode") == "PER_CHANNEL"
         return self.operation.name in ("CONV", "DEPTHWISE")
 
     def _transposed(self, made: tuple[int, ...]) -> tuple[int, ...]:
-        """The shape of the output as it is stored."""
+        """Shape of the output as stored."""
         if not self.newest:
             return made
         order = ENUMS["transpose"][self.value("OFM_PRECISION", "transpose")]
@@ -361,12 +360,12 @@ class _Checked:
 
 
 def _broadcast(mode: int, shape: tuple[int, ...]) -> tuple[int, ...]:
-    """The shape of an operand that is repeated along rows, columns or channels."""
+    """Shape of an operand that is broadcast along rows, columns or channels."""
     return tuple(1 if mode >> axis & 1 else size for axis, size in enumerate(shape))
 
 
 def internal_bytes(config: Config) -> int:
-    """Bytes of internal memory of each core."""
+    """Bytes of internal memory per core."""
     return TABLES if config.core == "ethos-u85" else config.shram // config.cores
 
 

@@ -1,9 +1,8 @@
-"""The commands of Ethos-U: their codes, their fields and the names of values, for each generation of the hardware.
+"""Command set of Ethos-U by hardware generation: codes, fields and value names.
 
-A command is one or two 32-bit words. Bits 0-9 of the first word are the code, bits 14-15 say how many words there are,
-bits 16-31 are a parameter; the second word is data. Operations start work with the registers as they are; all others
-set a register.
-"""
+A command is one or two 32-bit words. Bits 0-9 of the first word are the code, bits 14-15 the number of words, bits
+16-31 a parameter; the second word is data. Operation commands start work with the current registers; all others set a
+register."""
 
 from __future__ import annotations
 
@@ -14,7 +13,7 @@ from functools import cache
 from mote.base.errors import MoteError
 
 CORES = ("ethos-u55", "ethos-u65", "ethos-u85")
-"""The generations, by the number of the product in a payload's configuration."""
+"""Hardware generations, by product number in a payload's configuration."""
 
 ENUMS: Mapping[str, Mapping[int, str]] = {
     name: {int(value): word for word, _, value in (item.partition("=") for item in items.split())}
@@ -59,7 +58,7 @@ ENUMS: Mapping[str, Mapping[int, str]] = {
         "condition": "ALWAYS=0 RESULT=1",
     }.items()
 }
-"""The names of the values of fields."""
+"""Value names of enumerated fields."""
 
 COMMON = """
 0 000 op STOP mask:16
@@ -129,10 +128,10 @@ COMMON = """
 1 085 IFM2_STRIDE_Y distance
 1 086 IFM2_STRIDE_C distance
 """
-"""Commands that all generations have alike: words less one, the code, `op` for an operation, the name, the fields from
-the lowest bit on with their widths, `_` for bits that must be 0, `-` before the width of a signed one, `=` before the
-names of its values. The fields of two words begin in the parameter; an address has its upper byte there, and so has a
-distance, which is an address with a sign."""
+"""Commands common to all generations, one per line: words minus one, code, `op` for operations, name, then fields from
+the lowest bit with widths; `_` marks bits that must be 0, `-` before a width a signed field, `=` the enumeration of its
+values. Fields of two-word commands start in the parameter, which also holds the upper byte of addresses and (signed)
+distances."""
 
 FIRST = """
 0 002 op CONV
@@ -158,7 +157,7 @@ FIRST = """
 1 025 OPA_SCALE shift:6 _:10 scale:32
 1 026 OPB_SCALE _:16 scale:16
 """
-"""Commands of Ethos-U55 and U65 that are not as in U85."""
+"""Commands of Ethos-U55 and U65 that differ from U85."""
 
 ONLY = {
     "ethos-u55": FIRST
@@ -228,12 +227,12 @@ microblock:3=microblock
 1 100 op BRANCH condition:1=condition _:15 target:32
 """,
 }
-"""Commands of one generation."""
+"""Commands specific to one generation."""
 
 
 @dataclass(frozen=True)
 class CommandField:
-    """Some bits of a command's operand: the parameter, and above it the data where there are two words."""
+    """Bit field of a command's operand: the parameter, with the data above it in two-word commands."""
 
     name: str
     low: int
@@ -241,7 +240,7 @@ class CommandField:
     signed: bool = False
     values: Mapping[int, str] | None = None
     address: bool = False
-    """An address has its lower 32 bits in the data and the rest in the parameter."""
+    """Whether it is an address, whose lower 32 bits are in the data and upper bits in the parameter."""
 
     def of(self, operand: int) -> int:
         if self.address:
@@ -262,7 +261,7 @@ class CommandField:
 
 @dataclass(frozen=True)
 class CommandKind:
-    """A command as it is in one generation."""
+    """Definition of a command in one generation."""
 
     name: str
     code: int
@@ -270,18 +269,17 @@ class CommandKind:
     operation: bool
     fields: tuple[CommandField, ...]
     reserved: int
-    """Bits of the operand that must be 0."""
+    """Operand bits that must be 0."""
     repeats: bool = False
-    """Whether the upper byte may be the sign again."""
+    """Whether the upper byte may repeat the sign."""
 
     @property
     def head(self) -> int:
-        """The first word without its parameter."""
+        """First word without parameter."""
         return (self.words - 1) << 14 | self.code
 
     def malformed(self, operand: int) -> bool:
-        """Whether bits are set that must be 0. Ethos-U55 has no use for the upper byte of a distance, which may repeat
-        the sign."""
+        """Whether reserved bits are set. Ethos-U55 ignores the upper byte of a distance, which may repeat the sign."""
         return bool(operand & self.reserved) and not (self.repeats and operand & 0x80000000FFFF == 0x8000000000FF)
 
     def field(self, name: str) -> CommandField:
@@ -290,7 +288,7 @@ class CommandKind:
 
 @dataclass(frozen=True)
 class Command:
-    """One command of a stream, at an offset in bytes from the start of the payload."""
+    """A command of a stream, at a byte offset from the start of the payload."""
 
     kind: CommandKind
     operand: int = 0
@@ -302,7 +300,7 @@ class Command:
 
     @property
     def value(self) -> int:
-        """The value of the only field, or the operand where there are several."""
+        """Value of the only field, or the operand if there are several fields."""
         fields = self.kind.fields
         return fields[0].of(self.operand) if len(fields) == 1 else self.operand
 
@@ -310,13 +308,13 @@ class Command:
         return self.kind.field(name).of(self.operand)
 
     def said(self, name: str) -> str:
-        """A field's value, by its name where values have names."""
+        """A field's value, by name if the value has one."""
         field = self.kind.field(name)
         value = field.of(self.operand)
         return str(value) if field.values is None else field.values.get(value, str(value))
 
     def with_value(self, value: int, name: str = "") -> Command:
-        """This command with another value of a field, or of the only one."""
+        """This command with another value of a field (default: the only one)."""
         field = self.kind.field(name) if name else self.kind.fields[0]
         return Command(self.kind, field.put(self.operand, value), self.offset)
 
@@ -328,14 +326,14 @@ class Command:
 
 @cache
 def kinds(core: str) -> Mapping[int, CommandKind]:
-    """The commands of a generation by the first word without its parameter."""
+    """Commands of a generation by first word without parameter."""
     table = (_kind(line.split(), core) for line in (COMMON + ONLY[core]).splitlines() if line)
     return {kind.head: kind for kind in table}
 
 
 @cache
 def named(core: str) -> Mapping[str, CommandKind]:
-    """The commands of a generation by their names."""
+    """Commands of a generation by name."""
     return {kind.name: kind for kind in kinds(core).values()}
 
 

@@ -1,4 +1,4 @@
-"""A command stream as text: a line for each command with names for its values, and the bytes that operations touch."""
+"""Disassembles a command stream to text: a line per command with named values, and the bytes that operations access."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ INDENT = " " * 10
 
 @dataclass(frozen=True)
 class Listed:
-    """One command, and of an operation the bytes that it touches or the reason why that cannot be said."""
+    """A command, and for operations their footprint or the reason why it is invalid."""
 
     command: Command
     reads: tuple[MemorySpan, ...] = ()
@@ -24,11 +24,11 @@ class Listed:
 
     @property
     def values(self) -> Mapping[str, str]:
-        """The fields with their values, or the names of values that have one."""
+        """Fields with values, by name if the value has one."""
         return {field.name: self.command.said(field.name) for field in self.command.kind.fields}
 
     def text(self) -> str:
-        """The line of the command, and lines for what it touches."""
+        """Text line of the command, and lines for its accesses."""
         values = self.values
         said = " ".join(f"{name}={value}" for name, value in values.items())
         said = next(iter(values.values())) if len(values) == 1 else said
@@ -43,20 +43,20 @@ class Listed:
 
 
 def listing(stream: CommandStream) -> tuple[Listed, ...]:
-    """All commands of a stream. Its operations need not be good."""
+    """All commands of a stream, even if operations are invalid."""
     work = {id(operation.command): operation for operation in operations(stream)}
     return tuple(_listed(stream, command, work.get(id(command))) for command in stream.commands)
 
 
 def disassemble(payload: bytes | CommandStream) -> str:
-    """The text of a payload for the Ethos-U driver, which ends without a newline."""
+    """Disassembly of an Ethos-U driver payload, without final newline."""
     stream = payload if isinstance(payload, CommandStream) else decode(payload)
     commands = listing(stream)
     return "\n".join([*heading(stream, commands), "", *(command.text() for command in commands)])
 
 
 def heading(stream: CommandStream, commands: tuple[Listed, ...]) -> Iterator[str]:
-    """Lines about all of a stream: the hardware that it is for, and the bytes that it touches."""
+    """Header lines: target hardware and total footprint of the stream."""
     config = stream.config
     internal = f", {config.shram} bytes of internal memory" if config.shram else ""
     yield f"{config.name}, architecture {config.architecture}{internal}: {len(commands)} commands in {stream.form}"
@@ -68,7 +68,7 @@ def heading(stream: CommandStream, commands: tuple[Listed, ...]) -> Iterator[str
 
 
 def place(base: int) -> str:
-    """The name of a base pointer, or of internal memory."""
+    """Name of a base pointer or of internal memory."""
     return "internal memory" if base == INTERNAL else f"base pointer {base}"
 
 

@@ -1,9 +1,9 @@
-"""The order of operations: an Ethos-U computes while it transfers, and a stream must wait where one needs the other.
+"""Checks ordering hazards: an Ethos-U computes and transfers concurrently, so streams must wait where one depends on
+the other.
 
-Transfers and computing operations are started in the order of the stream and run beside each other, some of them
-outstanding at a time. `DMA_WAIT n` goes on when n transfers at most are outstanding, `KERNEL_WAIT n` when n computing
-operations are. Nothing else orders a transfer and an operation.
-"""
+Transfers and computing operations start in stream order and run concurrently, up to a number outstanding. `DMA_WAIT n`
+waits until at most n transfers are outstanding, `KERNEL_WAIT n` likewise for computing operations. Nothing else orders
+transfers and operations."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from mote.hardware.npu.check import BLOCK, INTERNAL, Footprint, MemorySpan, Oper
 from mote.hardware.npu.stream import CommandStream, Config
 
 TRANSFERS = {"ethos-u55": 1, "ethos-u65": 2, "ethos-u85": 4}
-"""Transfers that may be outstanding: one more begins only when the first of them has ended."""
+"""Maximum outstanding transfers; a further one starts when the oldest has ended."""
 OPERATIONS = 2
-"""Computing operations that may be outstanding."""
+"""Maximum outstanding computing operations."""
 REMEDY = "compile the model again with Vela: a DMA_WAIT or KERNEL_WAIT is missing"
 
 
 def judge(stream: CommandStream, sizes: Sequence[int], writable: Sequence[bool]) -> Footprint:
-    """The footprint of a stream that touches only its own memory, and waits where it must."""
+    """Footprint of a stream; raises an error for illegal accesses or missing waits."""
     footprint = check(stream, sizes, writable)
     check_order(stream.config, footprint)
     check_blocks(stream.config, footprint)
@@ -30,7 +30,7 @@ def judge(stream: CommandStream, sizes: Sequence[int], writable: Sequence[bool])
 
 
 def check_order(config: Config, footprint: Footprint) -> None:
-    """Refuse an operation that touches bytes which an outstanding one still writes, or that writes bytes which an
+    """Raises an error for an operation that accesses bytes an outstanding one still writes, or writes bytes an
     outstanding one still reads."""
     transfers: list[OperationFootprint] = []
     computing: list[OperationFootprint] = []
@@ -51,7 +51,7 @@ def check_order(config: Config, footprint: Footprint) -> None:
 
 
 def _keep(outstanding: list[OperationFootprint], count: int) -> None:
-    """The last ones remain."""
+    """Keeps only the last outstanding operations."""
     del outstanding[: max(0, len(outstanding) - count)]
 
 
@@ -71,14 +71,14 @@ def _refuse_conflicts(config: Config, one: OperationFootprint, others: Sequence[
 def _conflicts(
     config: Config, one: OperationFootprint, other: OperationFootprint
 ) -> Iterator[tuple[MemorySpan, MemorySpan]]:
-    """Spans of two operations that overlap, where one of them is written."""
+    """Overlapping spans of two operations of which one is written."""
     writes, before = _written(config, one), _written(config, other)
     for mine, theirs in ((one.reads, before), (writes, other.reads), (writes, before)):
         yield from ((a, b) for a in mine for b in theirs if a.overlaps(b))
 
 
 def _written(config: Config, one: OperationFootprint) -> tuple[MemorySpan, ...]:
-    """The bytes that are written, with the accumulators in a small internal memory."""
+    """Bytes written, including accumulators in small internal memories."""
     size = internal_bytes(config)
     small = one.operation.name in BLOCK and config.core != "ethos-u85" and size <= SMALL
     uses_table = any(span.registers == "ACTIVATION" for span in one.reads)

@@ -1,8 +1,7 @@
-"""A payload of the Ethos-U driver, decoded into the hardware's configuration and commands, and encoded again.
+"""Decodes and encodes payloads of the Ethos-U driver: hardware configuration and commands.
 
-A payload is words in little endian. `COP1` is a list of actions for the driver, one of which is the command stream;
-`COP2` is a header, one entry and metadata around it.
-"""
+A payload is little-endian words. `COP1` is a list of driver actions, one of which is the command stream; `COP2` is a
+header, one entry and metadata around it."""
 
 from __future__ import annotations
 
@@ -19,20 +18,20 @@ MACS = {
     "ethos-u65": (256, 512),
     "ethos-u85": (128, 256, 512, 1024, 2048),
 }
-"""MACs per cycle that each generation is built with."""
+"""Possible MACs per cycle of each generation."""
 MOST_WORDS = 1 << 24
-"""Command streams are shorter than this, by the field of the driver that holds the length."""
+"""Limit on command stream words, by the driver's length field."""
 REMEDY = "compile the model again with Vela, for a driver of Ethos-U, and hand over the payload unchanged"
 
 CONFIG, COMMANDS, NOP = 1, 2, 5
-"""Actions of `COP1`."""
+"""Action codes of `COP1`."""
 ACTIONS = {CONFIG: "configuration", COMMANDS: "command stream", NOP: "padding"}
-"""Actions that the driver knows. Number 3 (read registers) and 4 (dump internal memory) were for debugging."""
+"""Actions supported by the driver; 3 (read registers) and 4 (dump internal memory) were for debugging."""
 
 
 @dataclass(frozen=True)
 class Config:
-    """The hardware that a stream is for, as two words of registers say."""
+    """Hardware configuration of a stream, as two register words."""
 
     word: int
     identity: int
@@ -43,35 +42,35 @@ class Config:
 
     @property
     def macs(self) -> int:
-        """MACs per cycle of all cores together."""
+        """MACs per cycle over all cores."""
         return 1 << (self.word & 15)
 
     @property
     def name(self) -> str:
-        """The name that Vela gives this configuration, as `ethos-u55-128`."""
+        """Vela's name of the configuration, such as `ethos-u55-128`."""
         return f"{self.core}-{self.macs}"
 
     @property
     def cores(self) -> int:
-        """Weight decoders that share the channels of an output, each with a weight stream of its own."""
+        """Number of weight decoders, which share the output channels and have one weight stream each."""
         if self.core == "ethos-u85":
             return 1 << (self.word >> 12 & 3)
         return 2 if self.name == "ethos-u65-512" else 1
 
     @property
     def shram(self) -> int:
-        """Bytes of internal memory; Ethos-U85 has separate ones and says none."""
+        """Bytes of internal memory; Ethos-U85 has separate memories and does not state it."""
         return 0 if self.core == "ethos-u85" else (self.word >> 8 & 0xFF) << 10
 
     @property
     def architecture(self) -> str:
-        """The version of the architecture, as `1.0.6`."""
+        """Architecture version, such as `1.0.6`."""
         return f"{self.identity >> 28}.{self.identity >> 20 & 0xFF}.{self.identity >> 16 & 15}"
 
 
 @dataclass(frozen=True)
 class Action:
-    """One action of `COP1`: its first word, and the words that follow but for the command stream's."""
+    """An action of `COP1`: its first word and following words (without the command stream's)."""
 
     tag: int
     words: tuple[int, ...] = ()
@@ -83,7 +82,7 @@ class Action:
 
 @dataclass(frozen=True)
 class StreamMetadata:
-    """Fields of `COP2` beside the configuration: how addresses are meant, bytes of fast memory, and padding."""
+    """Fields of `COP2` besides the configuration: addressing mode, bytes of fast memory, padding."""
 
     features: int
     staging: int
@@ -92,7 +91,7 @@ class StreamMetadata:
 
 @dataclass(frozen=True)
 class CommandStream:
-    """The commands of a payload, and its container."""
+    """Commands of a payload with its container format."""
 
     config: Config
     commands: tuple[Command, ...]
@@ -103,7 +102,7 @@ class CommandStream:
         return "COP2" if isinstance(self.container, StreamMetadata) else "COP1"
 
     def encode(self) -> bytes:
-        """The payload again, byte for byte as it was unless the commands are others."""
+        """Encodes the payload, byte-identical unless commands changed."""
         body = b"".join(command.encode() for command in self.commands)
         if isinstance(self.container, StreamMetadata):
             return _second(self.config, self.container, body)
@@ -113,13 +112,13 @@ class CommandStream:
         return replace(self, commands=tuple(commands))
 
     def command(self, name: str, operand: int = 0) -> Command:
-        """A new command of this stream's generation."""
+        """A new command for this stream's generation."""
         return Command(named(self.config.core)[name], operand)
 
 
 @dataclass(frozen=True)
 class NpuOperation:
-    """A command that starts or ends work, and the registers as they were when it came."""
+    """An operation command with a snapshot of the registers."""
 
     command: Command
     registers: Mapping[str, Command]
@@ -136,25 +135,25 @@ class NpuOperation:
         return register in self.registers
 
     def register(self, name: str) -> Command:
-        """A register that the operation needs: it must have been set."""
+        """A register that the operation needs; raises an error if unset."""
         try:
             return self.registers[name]
         except KeyError:
             raise MoteError(f"register {name} was not set before it", where=self.where, remedy=REMEDY) from None
 
     def value(self, name: str, field: str = "") -> int:
-        """The value of a register, or of one of its fields."""
+        """Value of a register or of one of its fields."""
         register = self.register(name)
         return register[field] if field else register.value
 
     def said(self, name: str, field: str) -> str:
-        """The name of the value of a register's field."""
+        """Name of the value of a register's field."""
         return self.register(name).said(field)
 
 
 def decode(payload: bytes) -> CommandStream:
-    """The stream of a payload. Whatever is not as the driver and the hardware define it is refused: unknown actions and
-    commands, bits that must be 0, values without a meaning, lengths that do not fit."""
+    """Decodes a payload. Raises an error for anything the driver and hardware do not define: unknown actions and
+    commands, reserved bits, meaningless values, wrong lengths."""
     data = bytes(payload)
     if len(data) < 8:
         _refuse(0, f"{len(data)} bytes are no payload")
@@ -166,7 +165,7 @@ def decode(payload: bytes) -> CommandStream:
 
 
 def operations(stream: CommandStream) -> Iterator[NpuOperation]:
-    """The operations of a stream in order, each with the registers that were set before it."""
+    """Operations of a stream in order, each with the registers set before it."""
     registers: dict[str, Command] = {}
     for command in stream.commands:
         if command.kind.operation:
@@ -176,7 +175,7 @@ def operations(stream: CommandStream) -> Iterator[NpuOperation]:
 
 
 def made(core: str, macs: int, commands: Sequence[Command], *, cores: int = 1, shram: int = 24 << 10) -> CommandStream:
-    """A payload of one's own, as Vela writes it: the configuration, padding to 16 bytes, the commands."""
+    """Builds a payload as Vela writes it: configuration, padding to 16 bytes, commands."""
     version = 1 if core == "ethos-u85" else 0
     memory = (cores.bit_length() - 1) << 12 if core == "ethos-u85" else shram >> 10 << 8
     word = CORES.index(core) << 28 | version << 4 | macs.bit_length() - 1 | memory
@@ -276,7 +275,7 @@ def _action(action: Action, body: bytes) -> bytes:
 
 
 def _config(word: int, identity: int, offset: int) -> Config:
-    """The configuration, if hardware like it exists."""
+    """Parses the configuration; raises an error if such hardware does not exist."""
     product = word >> 28
     if product >= len(CORES):
         _refuse(offset, f"product {product} is none of {', '.join(CORES)}")

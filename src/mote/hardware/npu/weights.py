@@ -1,10 +1,9 @@
-"""The compressed weights of Ethos-U, decoded into the sequence that the hardware reads, and biases with scales.
+"""Decodes compressed Ethos-U weights in hardware order, and bias/scale records.
 
-A stream of weights is slices of bits, the lowest of a byte first. A slice has a header, perhaps a palette, and then
-chunks: indices of weights in Golomb-Rice code and, where runs of zeros are coded apart, their lengths. A chunk has the
-quotients of up to 12 symbols in unary; the remainders follow behind the quotients of the next chunk. Indices below the
-size of the palette name an entry, others are values of their own. Values have their sign in the lowest bit.
-"""
+A weight stream is a sequence of slices of bits, lowest bit of a byte first. A slice has a header, optionally a palette,
+and chunks of Golomb-Rice coded weight indices and, if zeros are run-length coded, run lengths. A chunk holds the unary
+quotients of up to 12 symbols; their remainders follow after the quotients of the next chunk. Indices below the palette
+size refer to the palette, others are literal values. Values have their sign in the lowest bit."""
 
 from __future__ import annotations
 
@@ -20,25 +19,25 @@ from mote.base.errors import MoteError
 from mote.base.integers import repeat
 
 END = 7
-"""The divisor of zero runs that says that a stream, or its padding, ends at the next byte."""
+"""Zero-run divisor code for the end of a stream (or its padding) at the next byte."""
 NO_RUNS = 6
-"""The divisor of zero runs that says that zeros are weights like others."""
+"""Zero-run divisor code for zeros coded like other weights."""
 UNCOMPRESSED = 7
-"""The divisor of weights that says that indices are written in full."""
+"""Weight divisor code for uncompressed indices."""
 LARGEST = 511
-"""The hardware decodes values of 9 bits."""
+"""Maximum decodable value: 9 bits."""
 AHEAD = 8
-"""Weights may be decoded so far ahead of the zero runs between them."""
+"""Maximum number of weights decoded ahead of the zero runs between them."""
 RECORD = 10
-"""Bytes of one channel's bias, scale and shift."""
+"""Bytes per channel record of bias, scale and shift."""
 
 Ints = NDArray[np.int64]
 
 
 @lru_cache(maxsize=256)
 def decode(data: bytes) -> NDArray[np.int16]:
-    """The weights of a stream in the order in which the hardware takes them. What follows the end of a stream at the
-    next byte is another one: padding is streams that end at once."""
+    """Weights of a stream in hardware order. After the end of a stream the next byte begins another one; padding
+    consists of empty streams."""
     reader = _Reader(data)
     parts: list[NDArray[np.int16]] = []
     palette: _Palette | None = None
@@ -57,8 +56,8 @@ def decode(data: bytes) -> NDArray[np.int16]:
 
 @lru_cache(maxsize=256)
 def decode_fast(data: bytes) -> NDArray[np.int16]:
-    """The weights of the fast format of Ethos-U85: a header of 32 bytes with a table of 16 weights, and indices of it
-    in 2 or 4 bits, or 8 bits of a weight each. A multiple of 32 bytes is filled up with more than the weights."""
+    """Weights in the fast format of Ethos-U85: a 32-byte header with a table of 16 weights, then 2- or 4-bit indices or
+    8-bit weights. Padded to a multiple of 32 bytes beyond the weights."""
     reader = _Reader(data)
     if not data or len(data) % 16:
         reader.refuse(f"{len(data)} bytes are no weights in the fast format")
@@ -79,8 +78,8 @@ def decode_fast(data: bytes) -> NDArray[np.int16]:
 
 
 def records(data: bytes, bias_bits: int) -> tuple[Ints, Ints, Ints]:
-    """Biases, scales and shifts of channels, 10 bytes each. Ethos-U55 and U65 have biases of 40 bits and scales of 32;
-    U85 has 32 and 31, or with accumulators of 48 bits 48 and 15, and a byte that is not used."""
+    """Biases, scales and shifts of channels, 10 bytes each. Ethos-U55 and U65: 40-bit biases and 32-bit scales; U85: 32
+    and 31 bits, or with 48-bit accumulators 48 and 15 bits, and an unused byte."""
     layouts = {40: (5, 4, 32), 32: (4, 4, 31), 48: (6, 2, 15)}
     if len(data) % RECORD:
         raise MoteError(f"{len(data)} bytes of scales are no records of {RECORD} bytes", remedy="compile it again")
@@ -94,7 +93,7 @@ def records(data: bytes, bias_bits: int) -> tuple[Ints, Ints, Ints]:
 
 @dataclass(frozen=True)
 class _Palette:
-    """Entries of a palette, and how indices behind it are meant."""
+    """A palette and the interpretation of indices beyond it."""
 
     runs: bool
     entries: tuple[int, ...]
@@ -111,7 +110,7 @@ class _Palette:
 
 
 class _Reader:
-    """The bits of a stream, the lowest of each byte first."""
+    """Bit reader, lowest bit of each byte first."""
 
     def __init__(self, data: bytes) -> None:
         self.data = data
@@ -128,12 +127,12 @@ class _Reader:
         return value
 
     def window(self) -> int:
-        """The next 56 bits or more, zeros behind the end."""
+        """The next 56 or more bits, zero-padded after the end."""
         byte = self.at >> 3
         return int.from_bytes(self.data[byte : byte + 8], "little") >> (self.at & 7)
 
     def gather(self, starts: Sequence[int], counts: Sequence[int], width: int) -> Ints:
-        """Numbers of some bits: from each start a count of them, one behind the other."""
+        """Reads consecutive fixed-width numbers at several bit positions: `count` numbers from each start."""
         many = np.array(counts, np.int64)
         if not width:
             return np.zeros(int(many.sum()), np.int64)
@@ -151,7 +150,7 @@ class _Reader:
 
 
 def _slice(reader: _Reader, divisor: int, palette: _Palette | None) -> tuple[NDArray[np.int16], _Palette]:
-    """The weights of a slice, whose first three bits have been read, and the palette that later ones may go on with."""
+    """Weights of a slice whose first three bits were read, and the palette that following slices may reuse."""
     runs = divisor != NO_RUNS
     count = reader.take(15) + 1
     weight_divisor = reader.take(3)
@@ -191,16 +190,16 @@ def _slice(reader: _Reader, divisor: int, palette: _Palette | None) -> tuple[NDA
 
 
 class _Chunks:
-    """The unary parts of a slice's chunks, and where the remainders are: all that must be read one after the other."""
+    """Unary parts of a slice's chunks and positions of their remainders: all that must be parsed sequentially."""
 
     def __init__(self, reader: _Reader, weights: int, runs: int) -> None:
         self.reader = reader
         self.weights = weights
         self.runs = runs
         self.first: list[int] = []
-        """Of each chunk 12 bits: whether a step of a quotient is more than 0."""
+        """12 bits per chunk: whether each quotient step is nonzero."""
         self.second: list[int] = []
-        """A bit for each that is: whether it is 2, after which the quotient goes on unless it is truncated."""
+        """A bit per nonzero step: whether it is 2, after which the quotient continues unless truncated."""
         self.zeros: list[int] = []
         self.weight_at: list[int] = []
         self.weight_count: list[int] = []
@@ -254,7 +253,8 @@ class _Chunks:
 
 
 def _quotients(first: Sequence[int], second: Sequence[int], truncated: int) -> Ints:
-    """Steps of 0, 1 or 2: a quotient is their sum up to a step that is less than 2, or is one step."""
+    """Quotients from steps of 0, 1 or 2: a quotient is the sum of steps up to one below 2, or a single step if
+    truncated."""
     places = np.arange(12, dtype=np.int64)
     head = np.array(first)[:, None] >> places & 1
     tail = np.array(second)[:, None] >> places & 1
@@ -265,7 +265,7 @@ def _quotients(first: Sequence[int], second: Sequence[int], truncated: int) -> I
 
 
 def _runs(reader: _Reader, chunks: _Chunks, divisor: int) -> Ints:
-    """Lengths of the runs of zeros: ones are counted up to a zero."""
+    """Run lengths of zeros: unary, ones terminated by a zero."""
     length = 12 if divisor < 3 else 8
     flat = (np.array(chunks.zeros)[:, None] >> np.arange(length, dtype=np.int64) & 1).reshape(-1)
     quotients = _sums(flat, flat == 0)[: chunks.runs]
@@ -273,12 +273,12 @@ def _runs(reader: _Reader, chunks: _Chunks, divisor: int) -> Ints:
 
 
 def _sums(steps: Ints, ends: NDArray[np.bool_]) -> Ints:
-    """Sums of steps up to and with each end."""
+    """Sums of steps up to and including each end."""
     return np.diff(np.cumsum(steps)[ends], prepend=0)
 
 
 def _unfolded(values: Ints) -> NDArray[np.int16]:
-    """Numbers whose sign is the lowest bit."""
+    """Decodes numbers with the sign in the lowest bit."""
     return np.where(values & 1, -(values >> 1), values >> 1).astype(np.int16)
 
 

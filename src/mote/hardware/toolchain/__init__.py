@@ -1,8 +1,7 @@
-"""Compilers, emulators and ELF files: from a generated C project to outputs and exact numbers.
+"""Compilers, emulators and ELF files: from a generated C project to outputs and exact counts.
 
-`build` compiles a model with the harness, `execute` runs it, `sizes` says what flash and RAM it takes, `worst_stack`
-how much stack.
-"""
+`build` compiles a model with the test harness, `execute` runs it, `sizes` measures flash and RAM, `worst_stack` bounds
+the stack."""
 
 from mote.hardware.toolchain.builder import Mode, build
 from mote.hardware.toolchain.compilers import Compiler, find_compiler

@@ -1,4 +1,4 @@
-"""Compiling a generated model and the harness to an ELF file for a board, or to a program for the host."""
+"""Compiles a generated model with the test harness to an ELF file for a board, or a program for the host."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ SANITIZE = (
 _SANITIZE_LINK = ("-Wl,--allow-shlib-undefined",) if sys.platform == "linux" else ()
 # The harness must pull in no library: what is in the ELF of a library is the model's.
 _OVERFLOWED = re.compile(r"region [`'](?P<region>\w+)':? overflowed by (?P<over>\d+) bytes")
-"""The messages of GNU's and LLVM's linkers about memory that is too small."""
+"""Pattern of GNU's and LLVM's linker messages about memory that is too small."""
 _HARNESS_FLAGS = ("-Os", "-ffreestanding", "-fno-builtin")
 
 
 class Mode(StrEnum):
-    """The action of the hook between steps: nothing, write instruction counts, write every step's output, or one nop
-    with a label."""
+    """Action of the hook between steps: none, record instruction counts, dump every step's output, or a labelled marker
+    nop."""
 
     MEASURE = "measure"
     PROFILE = "profile"
@@ -67,9 +67,8 @@ def build(
     secret: Path | None = None,
     drivers: Path | None = None,
 ) -> Path:
-    """Compile and link; the ELF file is `workdir/model.elf`. `extra_flags` are for the model's files. A `secret` file
-    is compiled with the harness, and never kept in the cache. `drivers` is a folder of simulated
-    drivers: their headers come before all others."""
+    """Compiles and links to `workdir/model.elf`. `extra_flags` apply to the model's files. A `secret` file is compiled
+    with the harness and never cached. `drivers` is a folder of simulated drivers, whose headers come first."""
     if optimize not in OPTIMIZATION and optimize not in SETS:
         raise MoteError(f"unknown optimization '{optimize}'", remedy=f"use one of: {', '.join(OPTIMIZATION)}")
     if sanitize and not target.is_host:
@@ -108,12 +107,12 @@ def build(
 
 
 def has_board(target: Target) -> bool:
-    """Whether there is an emulated board that a target's code can be linked for."""
+    """Whether there is an emulated board to link a target's code for."""
     return (target.qemu_machine or target.simavr_mcu or "") in target.core.boards
 
 
 def board_of(target: Target) -> Board:
-    """The board that a target's code is linked for, by either emulator."""
+    """Emulated board that a target's code is linked for, with either emulator."""
     boards = target.core.boards
     board = boards.get(target.qemu_machine or target.simavr_mcu or "")
     if board is None:
@@ -128,12 +127,12 @@ def board_of(target: Target) -> Board:
 
 
 def overflowed(said: str) -> dict[str, int]:
-    """The bytes by which memories are too small, in a linker's message."""
+    """Overflowed bytes by memory, from a linker's message."""
     return {match["region"]: int(match["over"]) for match in _OVERFLOWED.finditer(said)}
 
 
 def _overflow(said: str, target: Target) -> BoardError | None:
-    """The error for a linker's message about memory that is too small, with the sizes; None for other messages."""
+    """Error for a linker's message about memory that is too small, with sizes; None for other messages."""
     overflows = overflowed(said)
     if not overflows or target.is_host:
         return None
@@ -153,15 +152,15 @@ def _overflow(said: str, target: Target) -> BoardError | None:
 
 @dataclass(frozen=True)
 class Compilation:
-    """Compiling the files of one build to objects, each taken from the cache where the same was compiled before."""
+    """Compiles the files of a build to objects, reusing cached ones."""
 
     compiler: str
-    """Its key."""
+    """Cache key of the compiler."""
     project: Path
     workdir: Path
 
     def object(self, flags: Sequence[str], source: Path, name: str) -> str:
-        """The object of a source file; its path."""
+        """Path of a source file's object, from the cache or newly compiled."""
         output = self.workdir / name
         said = [self.compiler, *(flag.replace(str(self.project), "project") for flag in flags)]
         folders = [Path(flag.removeprefix("-I")) for flag in flags if flag.startswith("-I")]
@@ -171,14 +170,14 @@ class Compilation:
         return str(output)
 
     def compiled(self, flags: Sequence[str], source: Path, name: str) -> str:
-        """The object of a source file, compiled now; its path."""
+        """Path of a source file's object, compiled now."""
         output = self.workdir / name
         compile_or_raise([*flags, "-c", str(source.resolve()), "-o", str(output)], self.workdir, source.name)
         return str(output)
 
 
 def target_flags(target: Target, compiler: Compiler) -> tuple[str, ...]:
-    """The compiler's options for a target's core."""
+    """Compiler options for a target's core."""
     if compiler.kind == "gcc":
         return (*target.gcc_flags, *target.core.gcc_flags, *_DEVICE)
     if compiler.kind == "zig":
@@ -223,7 +222,7 @@ def _link_flags(target: Target, compiler: Compiler, workdir: Path) -> tuple[str,
 
 
 def libraries(compiler: Compiler) -> tuple[str, ...]:
-    """The math library; zig has its functions in compiler-rt, which it links by itself."""
+    """Linker options for the math library; zig links its own automatically."""
     return () if compiler.kind == "zig" else ("-lm",)
 
 
@@ -245,5 +244,5 @@ def _linker_script(board: Board, target: Target) -> str:
 
 
 def _memories(memories: Sequence[Memory], kind: str, region: str) -> str:
-    """An output section for each memory: what the model puts there, where the board has room for it."""
+    """Linker script sections for each memory with model data, if the board has room for it."""
     return "".join(f"    {memory_section(m)} {kind} {{ *({m.section}) }} > {region}\n" for m in memories)

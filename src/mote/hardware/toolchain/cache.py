@@ -1,8 +1,7 @@
-"""Object cache of builds: the same compiler, options and texts give the same object, so it is compiled once.
+"""Object cache of builds: equal compiler, options and texts give the same object.
 
-The cache is a folder of files named by a hash of everything that goes into them. Files appear whole or not at all, so
-that processes can share it without locks; the oldest are deleted when there are too many. Deleting all of it is safe.
-"""
+The cache is a folder of files named by a hash of all inputs. Files are created atomically, so processes can share it
+without locks; the oldest are deleted when there are too many. Deleting the folder is safe."""
 
 from __future__ import annotations
 
@@ -19,17 +18,16 @@ from mote.base.files import replace_file
 
 FOLDER = root() / OBJECTS
 LIMIT = 4000
-"""Files; an object of a model is a few dozen kilobytes."""
+"""Maximum number of files; an object of a model is a few dozen kilobytes."""
 KEPT = 3000
-"""Files that are left after deleting."""
+"""Number of files kept after cleaning up."""
 
 
 _INCLUDE = re.compile(rb"""^[ \t]*#[ \t]*include[ \t]+(?:["<]([^">\n]+)[">]|\w)""", re.MULTILINE)
 
 
 def included(files: Iterable[Path], folders: Sequence[Path]) -> set[Path]:
-    """Files and the headers of the folders that they include, under whatever conditions; all headers where a macro
-    names one."""
+    """Files and the headers that they include, under any condition; all headers if an include uses a macro."""
     reached: set[Path] = set()
     left = list(files)
     while left:
@@ -45,7 +43,7 @@ def included(files: Iterable[Path], folders: Sequence[Path]) -> set[Path]:
 
 
 def key(said: Sequence[str], files: Iterable[Path]) -> str:
-    """A hash of the compiler's arguments and of the names and contents of what it may read."""
+    """Hash of the compiler's arguments and of names and contents of all readable files."""
     state = hashlib.sha256("\0".join(said).encode())
     for file in sorted(files):
         data = file.read_bytes()
@@ -55,7 +53,7 @@ def key(said: Sequence[str], files: Iterable[Path]) -> str:
 
 
 def fetch(key: str, output: Path, compile: Callable[[], object]) -> None:
-    """Write the object to `output`: the one in the cache, or else what `compile` writes there, which is then kept."""
+    """Writes an object to `output`: the cached one, or what `compile` creates, which is then cached."""
     kept = FOLDER / f"{key}.o"
     try:
         shutil.copyfile(kept, output)
@@ -68,7 +66,7 @@ def fetch(key: str, output: Path, compile: Callable[[], object]) -> None:
 
 
 def _keep(output: Path, kept: Path) -> None:
-    """A disk that is full or read-only costs time, not the build."""
+    """Stores a file in the cache; failures (disk full or read-only) are ignored."""
     with suppress(OSError):
         FOLDER.mkdir(mode=0o700, parents=True, exist_ok=True)
         replace_file(kept, output.read_bytes())
@@ -76,7 +74,7 @@ def _keep(output: Path, kept: Path) -> None:
 
 
 def _forget() -> None:
-    """Delete the objects that were used longest ago, where there are too many."""
+    """Deletes the least recently used objects if there are too many."""
     if sum(1 for _ in os.scandir(FOLDER)) > LIMIT:
         files = sorted((entry.stat().st_mtime, entry.path) for entry in os.scandir(FOLDER))
         for _, path in files[: len(files) - KEPT]:

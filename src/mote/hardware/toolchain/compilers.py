@@ -1,4 +1,4 @@
-"""Finding a C compiler for a target: the system's gcc, or clang in the ziglang wheel, which needs no root."""
+"""Finds a C compiler for a target: the system's gcc, or clang of the ziglang wheel, which needs no root."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ZIG_REMEDY = f"pip install ziglang ({megabytes('extras', 'zig')} MB)"
 
 @dataclass(frozen=True)
 class Compiler:
-    """A way to compile C: `kind` says whose options it takes."""
+    """A C compiler; `kind` determines its options."""
 
     kind: str
     command: tuple[str, ...]
@@ -33,12 +33,12 @@ class Compiler:
 
     @property
     def key(self) -> str:
-        """What tells its objects from those of others in a cache: builds of one version differ."""
+        """Cache key: distinguishes compilers, even builds of the same version."""
         return f"{self.version} {program(self.command)}"
 
 
 def find_compiler(target: Target, prefer: str | None = None) -> Compiler:
-    """The system's compiler if it is there, else zig; `prefer` ("gcc", "zig"; host: "clang") forces one."""
+    """The system's compiler if installed, else zig; `prefer` ("gcc", "zig"; host: "clang") forces one."""
     if not has_processes():
         raise MoteError("this Python cannot start a C compiler", remedy="use one that can start other programs")
     if target.is_host:
@@ -57,7 +57,7 @@ def find_compiler(target: Target, prefer: str | None = None) -> Compiler:
 
 
 def gcc_is_complete(core: Architecture) -> bool:
-    """The C library is a package of its own; without it gcc finds neither <string.h> nor memcpy."""
+    """Whether gcc has its C library, a separate package that provides <string.h> and memcpy."""
     installed = shutil.which(core.gcc) is not None
     return installed and "/" in first_line((core.gcc, f"-print-file-name={core.library}"))
 
@@ -75,8 +75,8 @@ def _host_compiler(prefer: str | None) -> Compiler:
 
 
 def native_flags(compiler: Compiler) -> tuple[str, ...]:
-    """Options with which a host's compiler uses all instructions of this computer, and none that changes a result. A
-    name of these instructions is among them: objects in a cache are for computers that have the same."""
+    """Options for a host compiler to use all instructions of this CPU without changing results; they include a name of
+    the instruction set, so that cached objects are reused on equal CPUs only."""
     for option in NATIVE:
         macros = _predefined((*compiler.command, option))
         if macros is not None:
@@ -85,8 +85,8 @@ def native_flags(compiler: Compiler) -> tuple[str, ...]:
 
 
 def program(command: Sequence[str]) -> str:
-    """The program that a command runs as a key of what it says and makes: size and time of the file, which is another
-    one where a package was updated or the path leads elsewhere."""
+    """Cache key of the program behind a command: its output, and size and time of the file, which change with
+    updates."""
     zig = importlib.util.find_spec(command[2]) if tuple(command[1:2]) == ("-m",) else None
     path = Path(zig.origin).with_name("zig") if zig and zig.origin else Path(shutil.which(command[0]) or command[0])
     try:
@@ -97,7 +97,7 @@ def program(command: Sequence[str]) -> str:
 
 
 def _predefined(command: tuple[str, ...]) -> str | None:
-    """The macros that a compiler defines by itself; None where it does not know the options."""
+    """Predefined macros of a compiler; None if it rejects the options."""
     return _macros(command, program(command))
 
 
@@ -112,14 +112,14 @@ def _macros(command: tuple[str, ...], program: str) -> str | None:
 
 
 def zig_command() -> tuple[str, ...] | None:
-    """`zig cc` of the ziglang wheel in this Python, if it is installed."""
+    """Command of `zig cc` in the ziglang wheel, if installed."""
     if importlib.util.find_spec("ziglang") is None:
         return None
     return (sys.executable, "-m", "ziglang", "cc")
 
 
 def first_line(command: tuple[str, ...]) -> str:
-    """The first line that a command prints, or why it does not run."""
+    """First output line of a command, or why it does not run."""
     return _first_line(command, program(command))
 
 
@@ -133,15 +133,15 @@ def _first_line(command: tuple[str, ...], program: str) -> str:
 
 
 def version_of(command: tuple[str, ...]) -> str:
-    """The version number in what a tool says of itself; the whole line where there is none."""
+    """Version number in a tool's output; the whole line if there is none."""
     line = first_line(command)
     numbers = re.findall(r"\d+\.\d+(?:\.\d+)*", re.sub(r"\([^)]*\)", "", line))
     return numbers[0] if numbers else line
 
 
 def compile_or_raise(command: Sequence[str], cwd: Path, what: str) -> str:
-    """Run a compiler, whose temporary files stay in the folder that it works in; the text that it prints. On failure
-    the error is its output, shortened to what can be read."""
+    """Runs a compiler, with temporary files in its working folder; returns its output. On failure raises an error with
+    the shortened output."""
     place = {**os.environ, "TMPDIR": str(cwd)}
     try:
         done = subprocess.run(command, cwd=cwd, env=place, capture_output=True, text=True, timeout=600, check=False)

@@ -1,8 +1,7 @@
-"""Simulated accelerators: Python answers the calls of their drivers while a model runs (harness/mote_device.h).
+"""Simulated accelerators: Python answers the driver calls of a running model (harness/mote_device.h).
 
-A model in the harness calls over two pipes beside its files, and a thread of this process answers; a model in a shared
-library calls back. Both end with the run, whatever became of it.
-"""
+A model in the harness calls through two pipes, answered by a thread of this process; a model in a shared library uses
+callbacks. Both end with the run."""
 
 from __future__ import annotations
 
@@ -19,7 +18,7 @@ from threading import Lock, Thread
 from mote.base.errors import MoteError
 
 CALLS, ANSWERS = "mote_device_calls", "mote_device_answers"
-"""The pipes, as in harness/port.h."""
+"""Names of the pipes, as in harness/port.h."""
 Memory = Sequence[bytearray]
 _GO_ON, _STOP = 1, 0
 _MOST_NAME, _MOST_AREAS, _PIECE = 256, 1024, 1 << 16
@@ -27,15 +26,15 @@ _MOST_NAME, _MOST_AREAS, _PIECE = 256, 1024, 1 << 16
 
 @dataclass(frozen=True)
 class SimulatedDevice:
-    """An accelerator that Python computes."""
+    """An accelerator simulated in Python."""
 
     simulate: Callable[[Memory], int]
-    """Changes areas of memory in place as the accelerator would; 0, or an error code for its driver."""
+    """Simulates a call by changing memory areas in place; returns 0 or an error code for the driver."""
     layers: Mapping[str, Sequence[bytes]] = field(default_factory=dict)
-    """The constants of each layer that it computes, by the layer's name: they tell which layer a call is of."""
+    """Constants of each layer it computes, by layer name, which identify the layer of a call."""
 
     def layer(self, memory: Memory) -> str:
-        """The layer that a call with this memory is of: the one whose constants are in it, else any of them."""
+        """The layer of a call: the one whose constants are in its memory, else any."""
         given = set(map(bytes, memory))
         named = [name for name, blobs in self.layers.items() if given.intersection(blobs)]
         return " or ".join(f"'{name}'" for name in (named if len(named) == 1 else self.layers))
@@ -43,12 +42,12 @@ class SimulatedDevice:
 
 @dataclass(frozen=True)
 class Simulation:
-    """The simulated accelerators of a model."""
+    """Simulated accelerators of a model, with their drivers."""
 
     files: Mapping[str, str] = field(default_factory=dict)
-    """C files and headers: their drivers, compiled with the harness."""
+    """C files and headers of simulated drivers, compiled with the harness."""
     replaced: frozenset[str] = frozenset()
-    """Paths of C files in whose place these are compiled: the real drivers."""
+    """Paths of real driver files that are replaced."""
     devices: Mapping[str, SimulatedDevice] = field(default_factory=dict)
 
     @property
@@ -57,7 +56,7 @@ class Simulation:
 
 
 class Answers:
-    """Answers to the calls of drivers, one at a time, up to the first failure, which it keeps."""
+    """Answers driver calls one at a time, until the first failure, which is recorded."""
 
     def __init__(self, devices: Mapping[str, SimulatedDevice]) -> None:
         self.devices = devices
@@ -65,7 +64,7 @@ class Answers:
         self._lock = Lock()
 
     def answer(self, name: str, memory: Memory) -> int | None:
-        """The device's status, with changes made in the memory; None where it failed, now or before."""
+        """Device status after changing memory; None after a failure."""
         with self._lock:
             if self.failure is None:
                 try:
@@ -95,15 +94,15 @@ class Answers:
         return failure
 
     def check(self) -> None:
-        """Raises the failure, if there was one."""
+        """Raises the recorded failure, if any."""
         if self.failure is not None:
             raise self.failure
 
 
 @contextmanager
 def answered(devices: Mapping[str, SimulatedDevice], workdir: Path) -> Iterator[None]:
-    """Answers the calls of a model that runs in a folder. A failure of a device is raised in place of the crash that
-    it led to."""
+    """Context manager: answers the driver calls of a model running in a folder. A device failure is raised instead of
+    the crash it caused."""
     if not devices:
         yield
         return
@@ -125,13 +124,13 @@ def answered(devices: Mapping[str, SimulatedDevice], workdir: Path) -> Iterator[
 
 
 class _EndedError(Exception):
-    """The run has ended, and nobody waits for an answer."""
+    """Raised when the run has ended, so no answer is expected."""
 
 
 @contextmanager
 def _pipes(workdir: Path) -> Iterator[tuple[int, int, int, int]]:
-    """The pipes of a run, open on this side before it begins, so that nobody waits for the other; and the two
-    ends of one that says that the run has ended."""
+    """Context manager: the pipes of a run, opened on this side first to avoid blocking, and a pipe that signals the end
+    of the run."""
     paths = [workdir / CALLS, workdir / ANSWERS]
     files: list[int] = []
     stop = os.pipe()

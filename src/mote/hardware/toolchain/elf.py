@@ -1,4 +1,4 @@
-"""Reading linked ELF files: how large the model is, and what a loader puts into memory."""
+"""Reads linked ELF files: model size, and loadable memory contents."""
 
 from __future__ import annotations
 
@@ -18,23 +18,22 @@ _HARNESS = (".reset", ".vectors", ".stack", ".tbss", ".harness_rom", ".harness_d
 
 @dataclass(frozen=True)
 class Sizes:
-    """The model and the library functions it uses, without the harness, in bytes.
+    """Bytes of the model and the library functions it uses, without the harness.
 
-    Flash is `code + constants`; the constants include the initial values of `.data`. `static` is RAM: `.data`
-    and `.bss`, so the arena is in it. `ram_code` is what of the code is copied to RAM, and takes room there as well.
-    """
+    Flash is `code + constants`, where constants include initial values of `.data`. `static` is RAM: `.data` and `.bss`
+    including the arena. `ram_code` is the part of the code that is copied to RAM and counts there as well."""
 
     code: int
     constants: int
     static: int
     memories: dict[str, int] = field(default_factory=dict)
-    """The bytes in each memory, where the target has several of a kind."""
+    """Bytes by memory, if the target has several of a kind."""
     ram_code: int = 0
 
 
 @dataclass(frozen=True)
 class FlashPart:
-    """Bytes of a model's flash under one symbol; without a name between symbols: alignment and unnamed constants."""
+    """Flash bytes of a model under one symbol; without a name between symbols: alignment and unnamed constants."""
 
     name: str
     nbytes: int
@@ -50,7 +49,7 @@ class LoadSegment:
 
 
 def sizes(elf: Path, target: Target) -> Sizes | None:
-    """From the sections that harness/device.ld keeps for the model; None on the host."""
+    """Sizes from the sections that harness/device.ld keeps for the model; None on the host."""
     if target.is_host:
         return None
     from elftools.elf.elffile import ELFFile
@@ -75,7 +74,7 @@ def sizes(elf: Path, target: Target) -> Sizes | None:
 
 
 def flash_parts(elf: Path, target: Target) -> list[FlashPart]:
-    """The model's flash by symbol: all of `sizes`, code and constants, in the order of addresses."""
+    """The model's flash by symbol in address order, adding up to code and constants of `sizes`."""
     from elftools.elf.elffile import ELFFile
 
     constants = (".rodata", ".data", *(memory_section(m) for m in target.choice("flash")))
@@ -93,7 +92,7 @@ def flash_parts(elf: Path, target: Target) -> list[FlashPart]:
 
 
 def _between(symbols: list[Symbol], start: int, end: int, is_code: bool) -> Iterator[FlashPart]:
-    """The bytes of a section by symbol; a function without a size ends where the next symbol begins."""
+    """Bytes of a section by symbol; a function without a size ends at the next symbol."""
     at = start
     for n, symbol in enumerate(symbols):
         following = next((s.address for s in symbols[n + 1 :] if s.address > symbol.address), end)
@@ -109,7 +108,7 @@ def _between(symbols: list[Symbol], start: int, end: int, is_code: bool) -> Iter
 
 
 def extents(elf: Path) -> dict[str, tuple[int, int]]:
-    """Where each section begins and ends."""
+    """(start, end) address of each section."""
     from elftools.elf.elffile import ELFFile
 
     with elf.open("rb") as file:
@@ -118,12 +117,12 @@ def extents(elf: Path) -> dict[str, tuple[int, int]]:
 
 
 def memory_section(memory: Memory) -> str:
-    """The section of the linked file that harness/device.ld makes for a memory."""
+    """Name of the section that harness/device.ld creates for a memory."""
     return f".memory_{memory.symbol}"
 
 
 def segments(elf: Path) -> list[LoadSegment]:
-    """The loadable bytes by load address, as a debugger would flash them."""
+    """Loadable bytes by load address, as a debugger flashes them."""
     from elftools.elf.elffile import ELFFile
 
     with elf.open("rb") as file:

@@ -1,4 +1,4 @@
-"""Running a linked model: in QEMU, else in Unicorn; AVR in simavr; on RTL where asked; on the host natively."""
+"""Runs a linked model: in QEMU, else Unicorn; AVR in simavr; on request in RTL simulation; on the host natively."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from mote.hardware.toolchain.rtl import check_rtl, run_rtl
 from mote.hardware.toolchain.unicorn_board import run_unicorn
 
 ROOM = 1 << 20
-"""Bytes of a disk that is not full."""
+"""Free disk bytes below which the disk counts as full."""
 RTL = "verilator"
 EMULATORS = ("qemu", "unicorn", "simavr", RTL)
 UNICORN_REMEDY = "pip install unicorn"
@@ -41,7 +41,7 @@ UNICORN_REMEDY = "pip install unicorn"
 
 @dataclass(frozen=True)
 class Emulator:
-    """A way to run a linked model."""
+    """An emulator to run a linked model."""
 
     kind: str
     command: tuple[str, ...]
@@ -49,8 +49,8 @@ class Emulator:
 
 
 def find_emulator(target: Target, prefer: str | None = None) -> Emulator:
-    """QEMU when it is there, else Unicorn; `prefer` ("qemu", "unicorn", or "verilator" for the core's RTL) forces one.
-    AVR has simavr alone, the host runs its own."""
+    """QEMU if installed, else Unicorn; `prefer` ("qemu", "unicorn", or "verilator" for RTL simulation) forces one. AVR
+    only has simavr; the host runs natively."""
     if prefer not in (None, *EMULATORS):
         raise MoteError(f"unknown emulator '{prefer}'", remedy=f"use one of: {', '.join(EMULATORS)}")
     if target.is_host:
@@ -83,7 +83,7 @@ def find_emulator(target: Target, prefer: str | None = None) -> Emulator:
 
 
 def as_run(target: Target, emulator: Emulator) -> Target:
-    """The target with the board that an emulator has for it."""
+    """The target with the board that an emulator provides for it."""
     return replace(target, qemu_machine=RTL_BOARD) if emulator.kind == RTL else target
 
 
@@ -98,8 +98,8 @@ def execute(
     timeout_s: float = 600.0,
     devices: Mapping[str, SimulatedDevice] = MappingProxyType({}),
 ) -> Execution:
-    """Run all inferences in one go. `mode` must be the one the ELF was built with. `devices` are the accelerators that
-    are simulated meanwhile."""
+    """Runs all inferences in one go. `mode` must be the one that the ELF was built with. `devices` are simulated
+    accelerators."""
     workdir.mkdir(parents=True, exist_ok=True)
     write_inputs(workdir, inputs)
     with answered(devices, workdir):
@@ -114,7 +114,7 @@ def execute(
 
 
 def check_devices(devices: Mapping[str, SimulatedDevice], emulator: Emulator) -> None:
-    """Refuse an emulator whose board has no other files than the harness's own, where accelerators are simulated."""
+    """Raises an error for an emulator whose board lacks the pipes for simulated accelerators."""
     if devices and emulator.kind in (RTL, "simavr"):
         raise MoteError(
             f"{emulator.kind} runs no model with a simulated accelerator",
@@ -124,7 +124,7 @@ def check_devices(devices: Mapping[str, SimulatedDevice], emulator: Emulator) ->
 
 
 def check(elf: Path, target: Target, emulator: Emulator, workdir: Path, said: str) -> list[tuple[int, int, bytes]]:
-    """The records of a run that came to its end."""
+    """Parses the records of a finished run; raises an error if it crashed."""
     stream = records(workdir)
     if failure_in(stream) or not finished(stream):
         raise _crash(elf, target, emulator, stream, said)
@@ -140,8 +140,8 @@ def command(
     shift: int | None = None,
     serial: str = "none",
 ) -> list[str]:
-    """The command that runs an ELF file; `counts`: with a clock that advances by instructions, 2^`shift` ns each.
-    `serial` is what QEMU connects the board's first UART to: "pty", a pseudo-terminal."""
+    """Command that runs an ELF file; `counts`: with a clock that advances by 2
+    `shift` ns per instruction. `serial` is QEMU's backend of the board's first UART, such as "pty"."""
     if emulator.kind == "native":
         return [*emulator.command, str(elf.resolve())]
     if emulator.kind == "simavr":
@@ -164,7 +164,7 @@ def command(
 
 
 def run_process(command: list[str], elf: Path, emulator: Emulator, workdir: Path, timeout_s: float) -> str:
-    """The output of the process, with its exit status when that was not 0, for the error message of a crash."""
+    """Output of a process, with its exit status if nonzero, for crash messages."""
     try:
         done = subprocess.run(
             command,
@@ -195,7 +195,7 @@ def timed_out(kind: str, elf: Path, timeout_s: float) -> MoteError:
 def _crash(
     elf: Path, target: Target, emulator: Emulator, entries: list[tuple[int, int, bytes]], said: str
 ) -> MoteError:
-    """Why there are no results: the harness's complaint, a trap of the core, or what the emulator said."""
+    """Reason why there are no results: the harness's error, a trap of the core, or the emulator's output."""
     if shutil.disk_usage(elf.parent).free < ROOM:
         return MoteError(
             "there is no room for the results",

@@ -1,4 +1,4 @@
-"""The file protocol between Mote and the harness: inputs in, a stream of records out (harness/main.c)."""
+"""File protocol between Mote and the harness (harness/main.c): inputs in, a stream of records out."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ RESULTS = "mote_results.bin"
 
 
 class Tag(IntEnum):
-    """As in main.c."""
+    """Record tags, as in harness/main.c."""
 
     CALIBRATION = 1
     MARK = 2
@@ -31,7 +31,7 @@ class Tag(IntEnum):
 
 @dataclass(frozen=True)
 class Execution:
-    """The results of some inferences. Every list has an entry for each inference."""
+    """Results of inferences; every list has an entry per inference."""
 
     outputs: list[list[bytes]]
     dumps: list[dict[int, bytes]]
@@ -39,12 +39,12 @@ class Execution:
     steps: list[list[int]] | None
     stack: int | None
     longest: list[int] | None = None
-    """Instructions from one trace to the next, at most: the longest step."""
+    """Maximum instructions between two traces: the longest step."""
 
 
 @dataclass(frozen=True)
 class Fault:
-    """A trap of the core: the exception's number (Arm) or mcause (RISC-V), and where it happened."""
+    """A trap of the core: exception number (Arm) or mcause (RISC-V), and its address."""
 
     cause: int
     pc: int
@@ -52,7 +52,7 @@ class Fault:
 
 @dataclass(frozen=True)
 class _Run:
-    """struct port_run."""
+    """`struct port_run` of the harness."""
 
     before: int
     after: int
@@ -65,13 +65,13 @@ class _Run:
 
     @property
     def end(self) -> int:
-        """When it ended, had simulated accelerators taken no time."""
+        """End time, minus time spent in simulated accelerators."""
         return (self.after - self.skipped) % WORD
 
 
 @dataclass
 class _Inference:
-    """The records of one inference, in the order in which they came."""
+    """Records of one inference in order of arrival."""
 
     marks: list[tuple[int, int, int]] = field(default_factory=list)
     dump: dict[int, list[bytes]] = field(default_factory=dict)
@@ -82,7 +82,7 @@ class _Inference:
 
 @dataclass(frozen=True)
 class _Overhead:
-    """Instructions that measuring adds: to a call, up to the first mark, between marks, after the last."""
+    """Instruction overhead of measuring: per call, up to the first mark, between marks, after the last."""
 
     call: int
     first: int
@@ -91,7 +91,7 @@ class _Overhead:
 
 
 def write_inputs(workdir: Path, inputs: Sequence[Sequence[bytes]]) -> None:
-    """The file that the harness reads; every inference must have inputs of the same sizes."""
+    """Writes the harness's input file; all inferences must have equal input sizes."""
     sizes = [len(x) for x in inputs[0]] if inputs else []
     for index, row in enumerate(inputs):
         if [len(x) for x in row] != sizes:
@@ -102,7 +102,7 @@ def write_inputs(workdir: Path, inputs: Sequence[Sequence[bytes]]) -> None:
 
 
 def records(workdir: Path) -> list[tuple[int, int, bytes]]:
-    """All whole records in the results' file, which a crash may have cut short."""
+    """All complete records in the results file, which a crash may have truncated."""
     path = workdir / RESULTS
     return list(_records(path.read_bytes())) if path.exists() else []
 
@@ -118,12 +118,12 @@ def _records(data: bytes) -> Iterator[tuple[int, int, bytes]]:
 
 
 def fault_in(entries: list[tuple[int, int, bytes]]) -> Fault | None:
-    """The trap that ended the run, if one did."""
+    """The trap that ended the run; None without one."""
     return next((Fault(*struct.unpack("<2I", data)) for tag, _, data in entries if tag == Tag.FAULT), None)
 
 
 def failure_in(entries: list[tuple[int, int, bytes]]) -> str | None:
-    """The error that the harness itself reported, in words."""
+    """Error reported by the harness itself, in words."""
     for tag, argument, data in entries:
         if tag == Tag.RUN and _Run(*struct.unpack("<8I", data)).overflowed:
             return "the model used more than 64 KB of stack"
@@ -142,7 +142,7 @@ def finished(entries: list[tuple[int, int, bytes]]) -> bool:
 
 
 def interpret(entries: list[tuple[int, int, bytes]], mode: Mode, board: Board | None) -> Execution:
-    """The records of a finished run as numbers; `board` is None on the host, where nothing is counted."""
+    """Converts the records of a finished run to results; `board` is None on the host, where nothing is counted."""
     inferences, calibration = _group(entries)
     outputs = [i.outputs for i in inferences]
     dumps = [{step: b"".join(pieces) for step, pieces in i.dump.items()} for i in inferences]
@@ -160,7 +160,8 @@ def interpret(entries: list[tuple[int, int, bytes]], mode: Mode, board: Board | 
 
 
 def _group(entries: list[tuple[int, int, bytes]]) -> tuple[list[_Inference], list[_Inference]]:
-    """Inferences, and the two calibration runs in front of them. A RUN record follows its marks and dumps."""
+    """Groups records by inference, separating the two calibration runs before them. A RUN record follows its marks and
+    dumps."""
     inferences: list[_Inference] = []
     calibration: list[_Inference] = []
     current = _Inference()
@@ -190,7 +191,7 @@ def _check(board: Board, inference: _Inference) -> None:
 
 
 def _overhead(board: Board, calibration: list[_Inference]) -> _Overhead:
-    """From port_nothing and port_two_marks, whose instructions around the marks are known."""
+    """Measuring overhead from the calibration runs port_nothing and port_two_marks, whose instructions are known."""
     nothing, marks = (c.run for c in calibration)
     assert nothing and marks
     (_, _, first), (_, leave, enter) = calibration[1].marks
@@ -204,7 +205,8 @@ def _overhead(board: Board, calibration: list[_Inference]) -> _Overhead:
 
 
 def _profile(board: Board, overhead: _Overhead, inference: _Inference) -> tuple[int, list[int], int]:
-    """Total, per operator, and the longest step. What follows the last mark belongs to no operator but to the total."""
+    """Total instructions, per operator, and of the longest step. Instructions after the last mark only count in the
+    total."""
     run = inference.run
     assert run is not None
     steps = [0] * inference.steps

@@ -1,4 +1,4 @@
-"""Shared libraries of C code for this computer that Python calls: compiled once and cached."""
+"""Loads C code as shared libraries into this process; compiled once and cached."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from mote.hardware.toolchain.builder import libraries, target_flags
 from mote.hardware.toolchain.compilers import compile_or_raise, find_compiler
 
 FLAGS = ("-std=c99", "-fwrapv", "-fPIC", "-shared")
-"""Sums in kernels may wrap."""
+"""Compiler options; signed overflow wraps, as kernels may need."""
 
 
 def load(
@@ -28,9 +28,9 @@ def load(
     external: Sequence[str] = (),
     includes: Sequence[str] = (),
 ) -> ctypes.CDLL:
-    """The shared object of C files, which are among the texts; loaded once in a process. A `copy` with another number
-    has variables of its own. With the target `native` it uses all instructions of this computer. `external` are further
-    C files by path, `includes` folders with their headers."""
+    """Loads the shared library of C files (names among the texts), once per process. A `copy` with another number has
+    its own variables. The target `native` uses all instructions of this CPU. `external` are further C files by path,
+    `includes` their include folders."""
     folders = [Path(folder) for folder in includes]
     outside = cache.key([], cache.included([Path(file) for file in external], folders)) if external else ""
     return _load(tuple(sorted(texts.items())), tuple(sources), copy, target, tuple(external), tuple(includes), outside)

@@ -1,4 +1,4 @@
-"""The code in an ELF file: its executable sections, its functions and its labels."""
+"""Machine code of an ELF file: executable sections, functions and labels."""
 
 from __future__ import annotations
 
@@ -22,10 +22,9 @@ _MACHINES = {core.code.elf_machine: core for core in ARCHITECTURES.values() if c
 
 @dataclass(frozen=True)
 class ElfCode:
-    """The executable sections and the functions of an ELF file.
+    """Executable sections and functions of an ELF file.
 
-    `borders` are the addresses where code begins and ends, in turn; `starts` those of the functions, in order.
-    """
+    `borders` are alternating start and end addresses of code; `starts` those of the functions, in order."""
 
     elf: Path
     machine: MachineCode
@@ -36,28 +35,28 @@ class ElfCode:
     names: dict[int, str]
     ends: dict[int, int]
     labels: list[tuple[int, str]]
-    """Every other name in the code, in order of address."""
+    """All other symbols in the code, in address order."""
 
     def word(self, at: int) -> int:
-        """The four bytes at an address, or what there is of them."""
+        """The four bytes at an address, fewer at the end."""
         for start, data in self.sections:
             if start <= at < start + len(data):
                 return int.from_bytes(data[at - start : at - start + 4], "little")
         return 0
 
     def instruction(self, at: int, known: Known | None = None) -> Decoded:
-        """The decoded instruction at an address, given the registers whose value is known before it."""
+        """Decodes the instruction at an address, given known register values before it."""
         return self.machine.decode(self.word, at, known or {})
 
     def is_code(self, at: int) -> bool:
         return bisect_right(self.borders, at) % 2 == 1
 
     def start(self, at: int) -> int:
-        """The start of the function that contains an address."""
+        """Start address of the function that contains an address."""
         return self.starts[max(bisect_right(self.starts, at) - 1, 0)]
 
     def place(self, at: int) -> str:
-        """An address as a person reads it: with the function that it is in, or comes after."""
+        """An address in words: relative to the function that contains or precedes it."""
         if not self.starts or at < self.starts[0]:
             return f"{at:#010x}"
         start = self.start(at)
@@ -71,7 +70,7 @@ class ElfCode:
 
 
 def machine_of(elf: Path) -> str:
-    """The name of the architecture that an ELF file is for; empty where Mote does not know it."""
+    """Architecture of an ELF file; empty if unsupported."""
     from elftools.common.exceptions import ELFError
     from elftools.elf.elffile import ELFFile
 
@@ -117,8 +116,8 @@ class Symbol:
 
 
 def elf_symbols(parsed: Any) -> Iterator[Symbol]:
-    """The symbols of an ELF file, unpacked here: pyelftools takes a second for the thousands of labels that zig leaves
-    in a file."""
+    """Symbols of an ELF file, parsed here since pyelftools takes a second for the thousands of labels that zig
+    emits."""
     table = parsed.get_section_by_name(".symtab")
     if table is None:
         return
@@ -129,7 +128,7 @@ def elf_symbols(parsed: Any) -> Iterator[Symbol]:
 
 
 def _borders(sections: list[tuple[int, bytes]], symbols: list[Symbol]) -> list[int]:
-    """By the symbols that mark where code ($t, $x) and where data ($d) begin; a section begins with code."""
+    """Code borders by mapping symbols of code ($t, $x) and data ($d); a section starts with code."""
     marks = {start + len(data): False for start, data in sections} | {start: True for start, _ in sections}
     marks |= {s.address: s.name[1] != "d" for s in symbols if s.name[:2] in ("$t", "$x", "$d")}
     borders: list[int] = []

@@ -1,10 +1,8 @@
-"""The most stack that a function of a linked ELF file can take, from its machine code.
+"""Static stack analysis: upper bound of a function's stack use in a linked ELF file, from machine code.
 
-Every path from a function's entry to its return is walked with the bytes that it has on the stack, and each function
-that it calls starts from there. That treats the compiler's functions, its library's and those in assembler alike,
-and needs nothing but the file. Where paths meet with different depths, or one returns with anything left on the
-stack, the code was not understood and is refused.
-"""
+All paths from a function's entry to its return are followed with their stack depth, including called functions. This
+covers compiler output, libraries and assembler alike, from the file alone. If paths meet with different depths, or
+return with bytes left on the stack, the code was not understood and is rejected."""
 
 from __future__ import annotations
 
@@ -19,10 +17,9 @@ from mote.hardware.toolchain.machine_code import ElfCode, read_code
 
 @dataclass(frozen=True)
 class Frame:
-    """A function and the bytes that it has on the stack when it calls the next one; the last one: at its deepest.
+    """A function in a call chain, with its stack bytes at the call of the next one; for the last one its maximum.
 
-    None are left of a function that ends by jumping to the next one.
-    """
+    A function that ends by a tail jump to the next one has no bytes left."""
 
     function: str
     size: int
@@ -30,7 +27,7 @@ class Frame:
 
 @dataclass(frozen=True)
 class Stack:
-    """The deepest chain of calls, from the entry."""
+    """Deepest call chain from the entry."""
 
     size: int
     chain: tuple[Frame, ...]
@@ -40,10 +37,9 @@ class Stack:
 
 
 def worst_stack(elf: Path, *entries: str) -> Stack:
-    """The deepest that these functions and all they call can get, their own frames included.
+    """Maximum stack depth of these functions and everything they call, including their own frames.
 
-    Recursion, calls through pointers and frames of variable size are refused.
-    """
+    Raises an error for recursion, calls through pointers, and frames of variable size."""
     code = read_code(elf)
     for name in entries:
         if name not in code.functions:
@@ -85,10 +81,9 @@ def _refusal(code: ElfCode, at: int, why: str) -> MoteError:
 
 @dataclass(frozen=True)
 class _State:
-    """Before an instruction: the bytes on the stack since the entry, and the registers whose value is known.
+    """State before an instruction: stack bytes since the entry, and known register values.
 
-    `runs` says which of the next instructions run, where an IT makes that depend on a condition.
-    """
+    `runs` tells which of the following instructions execute, if an IT instruction makes that conditional."""
 
     depth: int = 0
     known: Known = field(default_factory=dict)
@@ -97,11 +92,10 @@ class _State:
 
 @dataclass
 class _Walk:
-    """Every instruction that can run from an entry to the return, without the functions that it calls.
+    """Follows all instructions reachable from an entry to its return, excluding called functions.
 
-    `depths` are the most bytes on the stack before or after an instruction, `calls` the functions called, `jumps` the
-    jumps whose targets are not in the instruction; all by address.
-    """
+    By address: `depths` is the maximum stack depth around an instruction, `calls` the called functions, `jumps` the
+    computed jumps."""
 
     code: ElfCode
     depths: dict[int, int] = field(default_factory=dict)
@@ -109,7 +103,7 @@ class _Walk:
     jumps: dict[int, ControlKind] = field(default_factory=dict)
     sizes: dict[int, int] = field(default_factory=dict)
     inside: set[tuple[int, int]] = field(default_factory=set)
-    """Functions that call a part of themselves, and the bytes on the stack there: that part may return to them."""
+    """Functions that call a part of themselves, with the stack depth there: that part may return to them."""
     seen: dict[tuple[int, tuple[bool, ...]], _State] = field(default_factory=dict)
 
     def walk(self, entry: int) -> None:
@@ -121,7 +115,7 @@ class _Walk:
             done |= functions
 
     def _follow_jumps(self, function: int) -> None:
-        """To the code of a function that nothing else leads to: its tables must."""
+        """Follows jump tables to code of a function that nothing else reaches."""
         depth = next(self.depths[at] for at in self.jumps if self.code.start(at) == function)
         at, reached, padding = function, False, self.code.machine.padding
         while at < self.code.ends[function]:
@@ -144,7 +138,7 @@ class _Walk:
                 pending += self._step(at, state)
 
     def _is_new(self, at: int, state: _State) -> bool:
-        """Whether this tells anything new of the place. Of registers only what holds on every path is known."""
+        """Whether a state adds information at an address; register values are kept only if equal on all paths."""
         if not self.code.is_code(at):
             raise _refusal(self.code, at, "runs into what is not code")
         before = self.seen.get((at, state.runs))
@@ -158,7 +152,7 @@ class _Walk:
         return len(common) < len(before.known)
 
     def _step(self, at: int, state: _State) -> Iterator[tuple[int, _State]]:
-        """The successors of an instruction in the same function."""
+        """Successors of an instruction within the function."""
         i = self.code.instruction(at, state.known)
         behind = at + i.size
         self.sizes[at] = i.size
@@ -186,8 +180,8 @@ class _Walk:
             yield behind, _State(depth, i.known, tuple(not r for r in i.runs))
 
     def _is_far_jump(self, at: int, i: Decoded) -> bool:
-        """On Armv6-M a jump further than 2 KB is a call into the middle of the same function; libgcc's product of
-        doubles on Armv7-M calls a part of itself."""
+        """Whether a call is a long jump within the function: Armv6-M jumps beyond 2 KB are calls into the same
+        function, and libgcc's double multiplication on Armv7-M calls a part of itself."""
         start = self.code.start(at)
         return i.kind == ControlKind.CALL and start < i.target < self.code.ends[start]
 

@@ -1,9 +1,8 @@
-"""The boards in Unicorn, in this process: semihosting, the board's counter, and counting by basic blocks.
+"""Emulates boards with Unicorn in this process: semihosting, counter, and basic block counts.
 
-Unicorn has no clock, so the counter is made from the instructions executed: a hook at the start of each
-basic block adds the number of instructions in it, which is found once and kept. The harness reads the
-counter at one fixed place of a function that is always called, so what follows in that block cancels out.
-"""
+Unicorn has no clock, so the counter counts executed instructions: a hook at each basic block adds its cached number of
+instructions. The harness reads the counter at one fixed place of a function that is always called, so the rest of that
+block cancels out."""
 
 from __future__ import annotations
 
@@ -39,9 +38,8 @@ def run_unicorn(
     entered: Told | None = None,
     loaded: Told | None = None,
 ) -> str:
-    """Run to the end, and return what went wrong, or nothing. The results are in the files, as they are with QEMU.
-    Callbacks: `entered` gets the address and the size of each basic block that runs, `loaded` those of each read from
-    read-only memory."""
+    """Runs a program to its end; returns an error text or nothing. Results are in files, as with QEMU. Callbacks:
+    `entered` gets address and size of each executed basic block, `loaded` those of each read from read-only memory."""
     machine = _Machine(elf, target, workdir, entered, loaded)
     try:
         return machine.run(count, timeout_s)
@@ -52,7 +50,7 @@ def run_unicorn(
 
 
 class _Machine:
-    """One emulated board. A class because Unicorn calls back into its state."""
+    """An emulated board, with the state for Unicorn's callbacks."""
 
     def __init__(
         self, elf: Path, target: Target, workdir: Path, entered: Told | None = None, loaded: Told | None = None
@@ -91,7 +89,7 @@ class _Machine:
         return int(self.uc.reg_read(self.pc_register))
 
     def _map(self) -> None:
-        """The board's memories and its counter, and the system's registers as plain memory."""
+        """Maps the board's memories and counter, and system registers as plain memory."""
         (rom, rom_size), (ram, ram_size) = self.board.rom, self.board.ram
         pages = {self.board.vectors // _PAGE * _PAGE: _PAGE, ram: ram_size}
         pages |= dict([self.board.slow_ram] if self.board.slow_ram else [])
@@ -158,7 +156,7 @@ class _Machine:
         return int((self.executed - self.started) * self.board.ticks_per_instruction)
 
     def _read_timer(self, uc: Any, offset: int, size: int, _: Any) -> int:
-        """The two words that the harness reads: the counter, and what tells of its wrapping."""
+        """The two words that the harness reads: the counter, and its wrap-around flag."""
         high = offset == self.board.counter_high % _PAGE
         if self.board.timer == "cmsdk":
             return int(self._ticks() >= WORD - 1) if high else (WORD - 1 - self._ticks()) % WORD
@@ -173,13 +171,13 @@ class _Machine:
         uc.emu_stop()
 
     def _semihost_called(self, uc: Any, address: int, size: int, _: Any) -> None:
-        """In place of the function's breakpoint, which Unicorn does not survive on RISC-V."""
+        """Handles semihosting calls in place of the breakpoint, which Unicorn does not survive on RISC-V."""
         operation, block = (int(uc.reg_read(r)) for r in self.registers)
         uc.reg_write(self.registers[0], self._semihost(operation, block) & (WORD - 1))
         uc.reg_write(self.pc_register, uc.reg_read(self.link_register))
 
     def _semihost(self, operation: int, block: int) -> int:
-        """The four calls that the harness makes. Reading and writing return the bytes left over."""
+        """Implements the four semihosting calls of the harness; reading and writing return the bytes left over."""
         first, second, third = struct.unpack("<3I", self.uc.mem_read(block, 12))
         if operation == _SYS_OPEN:
             name = bytes(self.uc.mem_read(first, third)).decode()

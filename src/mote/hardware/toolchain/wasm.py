@@ -1,4 +1,4 @@
-"""WebAssembly modules of C code, which pages in a browser run: compiled by zig, or by clang with LLVM's linker."""
+"""Compiles C code to WebAssembly modules for browsers, by zig or by clang with LLVM's linker."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ FLAGS = (
     *("-isystem", str(HARNESS / "freestanding" / "include")),
     *("-Wl,--no-entry", "-Wl,--strip-all", "-Wl,-z,stack-size=1048576"),
 )
-"""Sums in kernels may wrap."""
+"""Compiler options; signed overflow wraps, as kernels may need."""
 TARGETS = {
     "zig": ("-target", "wasm32-freestanding", "-mcpu=generic+bulk_memory", "-fno-sanitize=all"),
     "clang": ("--target=wasm32-unknown-unknown", "-mbulk-memory", "-ffreestanding", "-Wl,--stack-first"),
 }
-"""Options for 32-bit WebAssembly with instructions that copy memory, by kind of compiler. A stack before the data ends
-in a trap where it overflows; zig places it so by itself."""
+"""Options for 32-bit WebAssembly with bulk memory instructions, by kind of compiler. The stack is placed before the
+data, so that overflow traps; zig does so by default."""
 MEMORY = "memory_wasm.c"
-"""Functions of <string.h>; those of <math.h>, which only kernels of users call, are in zig's compiler-rt."""
+"""C file with functions of <string.h>; those of <math.h>, which only user kernels call, are in zig's compiler-rt."""
 
 
 def find_wasm_compiler() -> Compiler:
-    """zig in the wheel, else clang where it has LLVM's linker for WebAssembly beside it."""
+    """Finds zig of the wheel, else clang if LLVM's WebAssembly linker is installed."""
     if zig := zig_command():
         return Compiler("zig", zig, version_of((*zig[:-1], "version")))
     if shutil.which("clang") and shutil.which("wasm-ld"):
@@ -42,7 +42,7 @@ def find_wasm_compiler() -> Compiler:
 def wasm_module(
     texts: Mapping[str, str], sources: Sequence[str], exports: Sequence[str], compiler: Compiler | None = None
 ) -> bytes:
-    """The module of C files, which are among the texts: it imports nothing, and exports its memory and the named
+    """The module of C files (names among the texts): it imports nothing, and exports its memory and the named
     functions."""
     compiler = compiler or find_wasm_compiler()
     texts = {**texts, MEMORY: (HARNESS / MEMORY).read_text(encoding="utf-8")}

@@ -1,1 +1,1 @@
-"""Smaller models: quantization, pruning, mixed precision, and removal of what cannot change a result."""
+"""Model compression: quantization, mixed precision, pruning and weight clustering."""

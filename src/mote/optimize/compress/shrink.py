@@ -1,4 +1,5 @@
-"""`mote shrink`: removes what cannot change a result, by layer, and checks that outputs stay the same."""
+"""`mote shrink`: removes what provably cannot change any output, and verifies on random inputs that outputs stay
+equal."""
 
 from __future__ import annotations
 
@@ -30,25 +31,25 @@ from mote.ir.graph import Graph
 from mote.ir.graph.tensor import Array
 
 INPUTS = 2000
-"""Default number of inputs for the check, fewer for large models."""
+"""Default number of inputs for the verification; fewer for large models."""
 FEWEST = 20
 CHECKED_MACS = 5 * 10**9
-"""Default budget of MACs for the check, beyond the fewest inputs."""
+"""Default limit of MACs for the verification, if above FEWEST inputs."""
 BATCH = 250
-"""Inputs in memory at once."""
+"""Inputs evaluated per batch."""
 
 Outputs = Iterator[list[bytes]]
-"""Outputs of successive inferences."""
+"""Raw outputs of successive inferences."""
 
 
 @dataclass(frozen=True)
 class LayerSize:
-    """Size of a layer, or of all layers of a model."""
+    """Size of a layer, or total of a model."""
 
     channels: int = 0
     """Output channels."""
     macs: int = 0
-    """Multiply-accumulate operations."""
+    """MACs."""
     weights: int = 0
     """Bytes of constants."""
 
@@ -58,46 +59,46 @@ class LayerSize:
 
 @dataclass(frozen=True)
 class ShrunkLayer:
-    """`after` is all zero where the layer is gone; `removed`: how many of what."""
+    """A layer's size before and after shrinking."""
 
     index: int
-    """The layer's number."""
+    """Layer number."""
     op: str
-    """The operator."""
+    """Operator kind."""
     name: str
     """The name of the layer."""
     before: LayerSize
-    """The size in the model."""
+    """Original size."""
     after: LayerSize
-    """The size that is left; all zero where the layer is gone."""
+    """Remaining size; all zero if the layer was removed."""
     removed: dict[str, int]
-    """The number of things that were removed, by kind."""
+    """Number of removed items, by kind of removal."""
     short: str = ""
     """The layer's short name, the same in all reports."""
 
 
 @dataclass(frozen=True)
 class ShrinkResult(Result):
-    """`proofs`: why results cannot change; `differing`: on how many inputs an output did, as computed by `checked`."""
+    """Result of `mote shrink`."""
 
     DERIVED = ("equal",)
 
     model: str
-    """The model's file, or what its object is called."""
+    """Model file name, or a description of the model object."""
     layers: list[ShrunkLayer]
-    """The layers before and after."""
+    """Sizes of all layers before and after."""
     before: LayerSize
-    """The size of the model."""
+    """Total size of the original model."""
     after: LayerSize
-    """The size that is left."""
+    """Total size of the shrunk model."""
     proofs: dict[str, str]
-    """The reason why results cannot change, for each kind of removal."""
+    """Why results cannot change, for each kind of removal."""
     inputs: int
-    """Inputs on which outputs were compared."""
+    """Number of inputs on which outputs were compared."""
     differing: int
-    """Inputs on which an output differs."""
+    """Number of inputs on which some output differs."""
     checked: str
-    """The program that computed the outputs."""
+    """Program that computed the outputs: generated C or the NumPy reference."""
 
     def __repr__(self) -> str:
         macs = f"{self.before.macs:,} -> {self.after.macs:,} MACs"
@@ -145,9 +146,9 @@ def shrink(
     seed: int = 0,
     **options: Unpack[CompileOptions],
 ) -> ShrinkResult:
-    """Shrink a model, given as to `compile`, and compare its outputs with those of the whole one on so many
-    inputs (as a rule 2,000, fewer of a large model): both as compiled for the host, or by the reference in NumPy where
-    there is no compiler. Options are the fields of Settings but for `target` and `shrink`."""
+    """Shrink a model, given as to `compile`, and compare its outputs with the original's on `inputs` random inputs
+    (default 2,000, fewer for large models): both compiled for the host, or computed by the NumPy reference if there is
+    no C compiler. Options are the fields of Settings except `target` and `shrink`."""
     if inputs is not None:
         check_at_least("inputs", inputs, 1)
     check_at_least("seed", seed, 0)
@@ -189,14 +190,14 @@ def _layers(before: Graph, after: Graph, removals: list[Removal]) -> list[Shrunk
 
 
 def _sizes(graph: Graph) -> dict[int, LayerSize]:
-    """Sizes of operators, by output."""
+    """Operator sizes by output tensor."""
     return {
         op.outputs[0]: LayerSize(op.output(graph).channels, op.macs(graph), weight_bytes(graph, op)) for op in graph.ops
     }
 
 
 def _compare(whole: Compiled, small: Compiled, inputs: int, seed: int) -> tuple[int, str]:
-    """How many inputs give different outputs, and what computed them."""
+    """Number of inputs with different outputs, and what computed them."""
     graph = whole.plan.graph
     sizes = [min(BATCH, inputs - first) for first in range(0, inputs, BATCH)]
     batches = [stimuli(graph, size, seed + i) for i, size in enumerate(sizes)]

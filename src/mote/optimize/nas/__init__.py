@@ -1,2 +1,2 @@
-"""Neural architecture search whose costs are the compiler's own: spaces of networks, what they cost on a target, their
-training, and the front of the best."""
+"""Hardware-aware neural architecture search: search spaces, costs from the compiler's own plan, training, and the
+Pareto front of accuracy, RAM, flash and cycles."""

@@ -1,4 +1,4 @@
-"""Candidates of a search: their evaluation in workers, their ranks, and the front so far."""
+"""Candidates of an architecture search: evaluation in worker processes, ranking, and the Pareto front so far."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ from mote.optimize.search import Runner, digest, front
 
 @dataclass(frozen=True)
 class SearchCandidate:
-    """A choice of a family that fits, with its held-out accuracy once it was scored."""
+    """A choice that fits the target, with its validation accuracy once it has been scored."""
 
     family: int
-    """The number of the family."""
+    """Index of the candidate's family."""
     choice: Choice
     costs: NetworkCosts
     accuracy: float = 0.0
     epochs: int = 0
-    """Epochs that it was trained for."""
+    """Epochs of training behind `accuracy`."""
     planned: bool = True
-    """Whether its costs are those of a plan, and no estimates."""
+    """True if `costs` come from a memory plan, False if they are quick estimates."""
 
     @property
     def key(self) -> str:
-        """A digest of the family and the choice: equal choices have equal keys."""
+        """Digest of family and choice; equal choices have equal keys."""
         return digest(self.family, self.choice)
 
 
@@ -42,31 +42,31 @@ AXES: tuple[Callable[[SearchCandidate], float], ...] = (
     lambda c: c.costs.flash,
     lambda c: c.costs.cycles,
 )
-"""Accuracy, RAM, flash and cycles; less is better."""
+"""Objectives of the Pareto front, all minimized: negative accuracy, RAM, flash and cycles."""
 
 
 WORTH = 0.7
-"""The share of the best accuracy below which a candidate is worth little, however cheap it is."""
+"""Candidates below this share of the best accuracy rank last, however cheap they are."""
 
 
 @dataclass
 class SearchEffort:
-    """The time and the trials of a search."""
+    """Time and trials that a search has spent."""
 
     seconds: float = inf
     meter: SpendingMeter = field(default_factory=SpendingMeter)
     trials: int = 0
-    """Candidates that were scored."""
+    """Number of candidates that were scored."""
     costed: int = 0
-    """Choices whose costs were computed."""
+    """Number of choices whose costs were computed."""
 
     def over(self, share: float = 1.0) -> bool:
-        """Whether a share of the time is spent."""
+        """Whether this share of the time budget is spent."""
         return self.meter.seconds >= share * self.seconds
 
 
 class CandidateEvaluator:
-    """Evaluates candidates with a runner whose shared object are the families."""
+    """Costs, scores and trains candidates in worker processes, which receive the families once."""
 
     def __init__(
         self, families: Sequence[ModelFamily], runner: Runner, effort: SearchEffort | None = None, say: Say = silent
@@ -74,13 +74,13 @@ class CandidateEvaluator:
         self.families, self.runner, self.say = families, runner, say
         self.effort = effort if effort is not None else SearchEffort()
         self.best: list[SearchCandidate] = []
-        """The front so far, of candidates trained for the most epochs; their costs are those of plans."""
+        """Pareto front so far, among candidates trained for the current number of epochs; their costs come from memory
+        plans."""
         self.refusals: list[str] = []
-        """Why candidates do not fit whose estimates did."""
+        """Reasons why candidates did not fit although their cost estimates did."""
 
     def candidate(self, family: int, choice: Choice) -> SearchCandidate | None:
-        """A choice with its costs; None where it does not fit. Candidates that are scored without training have
-        estimated costs at first."""
+        """The candidate for a choice, or None if it does not fit. Supernet candidates start with estimated costs."""
         self.effort.costed += 1
         own = self.families[family]
         quick = own.estimate(choice) if own.shared else None
@@ -90,7 +90,7 @@ class CandidateEvaluator:
         )
 
     def planned(self, candidate: SearchCandidate) -> SearchCandidate | None:
-        """A candidate with the costs of its plan; None where that does not fit."""
+        """The candidate with costs from a memory plan, or None if the plan does not fit."""
         if candidate.planned:
             return candidate
         costs = self.families[candidate.family].costs(candidate.choice)
@@ -102,8 +102,8 @@ class CandidateEvaluator:
     def scored(
         self, candidates: Iterable[SearchCandidate], epochs: int, *, share: float = 1.0, what: str = ""
     ) -> Iterator[SearchCandidate]:
-        """Candidates with their accuracy, in order, until a share of the time is spent; at least one. The front is
-        planned; what does not fit is left out."""
+        """Yields candidates with their accuracy, in order, until a share of the time budget is spent; at least one. New
+        members of the front are planned, and dropped if they do not fit."""
         wanted = list(candidates)
         items = [(c.family, c.choice, epochs) for c in wanted]
         for candidate, (_, accuracy) in zip(wanted, self._run(_score, items), strict=False):
@@ -124,7 +124,8 @@ class CandidateEvaluator:
     def finished(
         self, candidates: Sequence[SearchCandidate], epochs: int
     ) -> Iterator[tuple[SearchCandidate, FinishedMember | DoesNotFit]]:
-        """Candidates trained to the end, as files, or why that failed, until the time is spent; at least one."""
+        """Yields candidates fully trained, as files, or the reason of failure, until the time budget is spent; at least
+        one."""
         items = [(c.family, c.choice, epochs) for c in candidates]
         results = self._run(_finish, items)
         for number, (candidate, (_, result)) in enumerate(zip(candidates, results, strict=False), 1):
@@ -149,7 +150,7 @@ class CandidateEvaluator:
 
 
 def _score(families: Sequence[ModelFamily], item: tuple[int, Choice, int]) -> float | None:
-    """The accuracy of a candidate; None for one that cannot be trained."""
+    """Validation accuracy of a candidate; None if it cannot be trained."""
     family, choice, epochs = item
     try:
         return families[family].score(choice, epochs)
@@ -160,21 +161,21 @@ def _score(families: Sequence[ModelFamily], item: tuple[int, Choice, int]) -> fl
 def _finish(families: Sequence[ModelFamily], item: tuple[int, Choice, int]) -> dict[str, Any]:
     family, choice, epochs = item
     try:
-        made = families[family].finish(choice, epochs)
+        member = families[family].finish(choice, epochs)
     except MoteError as error:
         return {"error": str(error)}
     return {
-        "files": {name: b64encode(data).decode() for name, data in made.files.items()},
-        "validation": made.validation,
-        "model": made.model,
-        "steps": made.steps,
-        "options": dict(made.options),
+        "files": {name: b64encode(data).decode() for name, data in member.files.items()},
+        "validation": member.validation,
+        "model": member.model,
+        "steps": member.steps,
+        "options": dict(member.options),
     }
 
 
 def ranked(candidates: Sequence[SearchCandidate]) -> list[SearchCandidate]:
-    """Candidates by non-dominated sorting: those of the front first, then those of the front without these, and so on;
-    within a front those in sparse regions first. Those far below the most accurate one are last, however cheap."""
+    """Candidates by non-dominated sorting (as NSGA-II): front after front, within a front those far from others first.
+    Candidates far less accurate than the best come last."""
     least = least_worth(candidates)
     ordered: list[SearchCandidate] = []
     for worthy in (True, False):
@@ -188,14 +189,14 @@ def ranked(candidates: Sequence[SearchCandidate]) -> list[SearchCandidate]:
 
 
 def least_worth(candidates: Sequence[SearchCandidate]) -> float:
-    """The accuracy below which a candidate is worth little beside the most accurate one."""
+    """Accuracy below which a candidate ranks last."""
     best = max((c.accuracy for c in candidates), default=0.0)
     return best - (1 - WORTH) * abs(best)
 
 
 def spread(candidates: Sequence[SearchCandidate], count: int) -> list[SearchCandidate]:
-    """So many candidates, far from one another: first the most accurate one, then always the one whose accuracy and
-    logarithms of costs are farthest from those that were chosen."""
+    """Picks `count` candidates by farthest-point sampling over accuracy and log costs, beginning with the most
+    accurate."""
     if not candidates:
         return []
     points = [(c.accuracy, log(c.costs.ram + 1), log(c.costs.flash + 1), log(c.costs.cycles + 1)) for c in candidates]
@@ -216,7 +217,7 @@ def spread(candidates: Sequence[SearchCandidate], count: int) -> list[SearchCand
 
 
 def shown(candidates: Sequence[SearchCandidate], most: int = 4) -> str:
-    """A front in a line: the accuracy, RAM, flash and cycles of its most accurate candidates."""
+    """One-line summary of a front: accuracy, RAM, flash and cycles of its most accurate candidates."""
     best = sorted(candidates, key=lambda c: (-c.accuracy, c.costs.cycles))
     texts = [
         f"{c.accuracy:.1%} {c.costs.ram / 1024:.1f}K {c.costs.flash / 1024:.1f}K {c.costs.cycles / 1e6:.2f}M"

@@ -1,8 +1,7 @@
 """Regularized evolution with non-dominated sorting.
 
-A generation of children of good parents is scored at once, then the oldest of the population die, however good: the
-front is kept apart. The generation's size does not depend on the number of workers, nor do results.
-"""
+Each generation is scored at once, then the oldest members of the population are dropped, however good; the Pareto front
+is kept separately. Generation size and results do not depend on the number of workers."""
 
 from __future__ import annotations
 
@@ -14,15 +13,15 @@ from mote.optimize.nas.candidates import CandidateEvaluator, SearchCandidate, ra
 
 POPULATION = 48
 GENERATION = 16
-"""Children that are scored before there are new parents."""
+"""Children scored per generation."""
 TOURNAMENT = 6
-"""Members of the population of which the best is a parent."""
+"""Tournament size: the best of this many random members becomes a parent."""
 CROSSED = 0.3
-"""The share of children of two parents."""
+"""Probability of crossover."""
 MOST_TRIED = 3
-"""At most so many candidates are scored for each trial, those included whose plans do not fit."""
+"""Limit on candidates per trial: those whose plans turn out not to fit are not counted as trials, up to this factor."""
 TRIES = 500
-"""Choices in a row that do not fit, or were scored already, before a search ends."""
+"""Attempts to draw a new choice that fits, before giving up."""
 
 
 def evolve(
@@ -33,8 +32,8 @@ def evolve(
     share: float = 1.0,
     epochs: int = 0,
 ) -> list[SearchCandidate]:
-    """All candidates of so many trials, the first ones included, or of a share of the time; each is trained for so many
-    epochs, unless it has the weights of a supernet."""
+    """Evolves candidates for `trials` trials (including `first`) or until a share of the time budget is spent; returns
+    all that were scored. `epochs` is the training of each candidate; ignored for subnets of a supernet."""
     what = f"{epochs} epochs: " if epochs else ""
     tried = {c.key for c in first}
     population = list(evaluator.scored(first, epochs, share=share, what=what))
@@ -58,12 +57,12 @@ def evolve(
 
 
 def _spent(evaluator: CandidateEvaluator, tried: Set[str]) -> int:
-    """Candidates that count as trials: not those that do not fit although estimates say so, unless they are many."""
+    """Trials used so far: candidates that did not fit although their estimates did are not counted, up to a limit."""
     return max(len(tried) - len(evaluator.refusals), len(tried) // MOST_TRIED)
 
 
 def beginning(evaluator: CandidateEvaluator, families: Sequence[int], count: int, rng: Random) -> list[SearchCandidate]:
-    """The first choices of each family and random ones, as many of each family, that fit."""
+    """The initial population: each family's own initial choices, then random ones that fit, equally many per family."""
     chosen: dict[str, SearchCandidate] = {}
     reasons: list[str] = []
     for number, family in enumerate(families):
@@ -99,7 +98,7 @@ def _child(
     known: Set[str],
     rng: Random,
 ) -> SearchCandidate | None:
-    """A new choice that fits; None where many tries gave none."""
+    """A new child that fits, or None after TRIES failed attempts."""
     for _ in range(TRIES):
         parent = _parent(population, order, rng)
         space = evaluator.families[parent.family]
@@ -118,6 +117,6 @@ def _child(
 
 
 def _parent(population: Sequence[SearchCandidate], order: dict[str, int], rng: Random) -> SearchCandidate:
-    """The best of a few members."""
+    """Tournament selection: the best of a few random members."""
     some = rng.sample(population, min(TOURNAMENT, len(population)))
     return min(some, key=lambda c: order[c.key])

@@ -1,5 +1,5 @@
-"""Scales of data, folded into the layers that take the input and give the output, so that models take and give data as
-it is."""
+"""Folds the scaling of training data into the first and last layers, so that the exported model takes and returns
+unscaled data."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ _FIRST: Mapping[type[NetworkLayer], tuple[str, ...]] = {
     GruLayer: ("kernel",),
     AttentionLayer: ("query", "key", "value"),
 }
-"""Weights that the input is multiplied by."""
+"""Names of the weights that multiply the network's input, by kind of first layer."""
 
 
 def takes_scale(network: Network) -> bool:
-    """Whether every layer that takes the input multiplies it by weights."""
+    """Whether an input scale can be folded: every layer that reads the input multiplies it by weights."""
     return all(type(layer) in _FIRST for layer in network.layers if INPUT in layer.inputs)
 
 
 def folded(network: Network, weights: Weights, scale: float = 1.0) -> Weights:
-    """Weights for inputs that were divided by a scale before; an exact change where it is a power of two."""
+    """Weights for unscaled inputs, after training on inputs divided by `scale`; exact if `scale` is a power of two."""
     result = {name: dict(constants) for name, constants in weights.items()}
     for layer in network.layers:
         if INPUT in layer.inputs and scale != 1.0:
@@ -36,9 +36,10 @@ def folded(network: Network, weights: Weights, scale: float = 1.0) -> Weights:
 
 
 def with_outputs(network: Network, weights: Weights, deviation: Array, mean: Array) -> Weights:
-    """Weights of a regression whose outputs were standardized in training: outputs x deviation + mean."""
+    """Weights whose outputs are in the labels' own units, after training a regression on standardized labels: outputs *
+    deviation + mean."""
     last = network.layers[-1]
-    given = weights[last.name]
-    matrix = given["weights"] * deviation.reshape(-1, *(1,) * (given["weights"].ndim - 1))
-    bias = given["bias"] * deviation + mean
-    return {**weights, last.name: {**given, "weights": matrix.astype(np.float32), "bias": bias.astype(np.float32)}}
+    constants = weights[last.name]
+    matrix = constants["weights"] * deviation.reshape(-1, *(1,) * (constants["weights"].ndim - 1))
+    bias = constants["bias"] * deviation + mean
+    return {**weights, last.name: {**constants, "weights": matrix.astype(np.float32), "bias": bias.astype(np.float32)}}

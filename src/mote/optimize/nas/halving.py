@@ -1,4 +1,5 @@
-"""Evolution with successive halving: many candidates are trained for few epochs, and the better ones again for more."""
+"""Successive halving with evolution: many candidates are trained for few epochs, and the best of them again for
+more."""
 
 from __future__ import annotations
 
@@ -9,11 +10,11 @@ from mote.optimize.nas.candidates import CandidateEvaluator, SearchCandidate, ra
 from mote.optimize.nas.evolution import beginning, evolve
 
 FACTOR = 3
-"""One of so many candidates is kept from a rung to the next, which trains so many times longer."""
+"""Reduction factor: each rung keeps 1 / FACTOR of the candidates and trains them FACTOR times longer."""
 
 
 def rungs(trials: int, epochs: int, finalists: int) -> list[tuple[int, int]]:
-    """Candidates and epochs of each rung; the last one is below the epochs that finalists are trained for."""
+    """(candidates, epochs) of each rung, all below the finalists' epochs."""
     steps = []
     count, left = trials, epochs
     while count > finalists and left >= FACTOR:
@@ -32,16 +33,17 @@ def halve(
     seed: int,
     share: float = 1.0,
 ) -> list[SearchCandidate]:
-    """The candidates of the last rung, best first; fewer rungs where a share of the time is spent, and none where all
-    candidates can be finalists. Half of the first rung are random, the others children of good ones."""
+    """Runs successive halving and returns the last rung's candidates, best first. Stops early when a share of the time
+    budget is spent; trains nothing if all candidates can be finalists. Half of the first rung is random, half
+    evolved."""
     rng = Random(seed)
     first = beginning(evaluator, families, min(max(-(-trials // 2), finalists + 1), trials), rng)
     if len(first) <= finalists:
         return first
     (count, budget), *others = rungs(trials, epochs, finalists)
-    left = ranked(evolve(evaluator, first, count, rng, share, budget))
+    survivors = ranked(evolve(evaluator, first, count, rng, share, budget))
     for count, budget in others:
         if evaluator.effort.over(share):
             break
-        left = ranked(list(evaluator.scored(left[:count], budget, share=share, what=f"{budget} epochs: ")))
-    return left
+        survivors = ranked(list(evaluator.scored(survivors[:count], budget, share=share, what=f"{budget} epochs: ")))
+    return survivors

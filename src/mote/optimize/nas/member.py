@@ -1,4 +1,4 @@
-"""A model of the front of a search, with its accuracies, costs and files."""
+"""A finished model of a search, with its accuracies, costs and files."""
 
 from __future__ import annotations
 
@@ -13,34 +13,34 @@ from mote.optimize.nas.family import MODEL
 
 @dataclass(frozen=True)
 class SearchMember:
-    """A model of the front."""
+    """A finished model of a search result."""
 
     name: str
-    """Its name, and that of its folder."""
+    """Model name; its output folder has the same name."""
     family: str
-    """The space, or the kind of model, that it was chosen from."""
+    """Name of the search space or kind of model that it was chosen from."""
     description: str
-    """The choice in a few words."""
+    """One-line summary of the choice."""
     choice: Mapping[str, Any]
-    """The choice, by the name of a decision."""
+    """The choice: values by decision name."""
     validation: float
-    """Accuracy of the quantized model on held-out data; of a regression the coefficient of determination."""
+    """Accuracy of the quantized model on validation data; R2 for a regression."""
     test: float
-    """Accuracy of the quantized model on the test data, which nothing was chosen by."""
+    """Accuracy of the quantized model on test data, which took no part in the selection."""
     costs: NetworkCosts
-    """Costs of the model as it is compiled for the target."""
+    """Costs of the model compiled for the target."""
     files: Mapping[str, bytes] = field(repr=False)
-    """The model files by name: `model.tflite` (quantized), `model.onnx` (float)."""
+    """Model file contents by name: `model.tflite` (quantized), `model.onnx` (float)."""
     model: str = MODEL
-    """The file that is compiled."""
+    """Name of the file that is compiled."""
     steps: str = ""
-    """Preprocessing of raw samples, behind which the model takes them; empty: as they are."""
+    """Preprocessing steps from raw samples to the model's input; empty for none."""
     options: Mapping[str, Any] = field(default_factory=dict)
-    """Further options of `mote.compile`."""
+    """Additional options of `mote.compile`."""
 
     @property
     def data(self) -> bytes:
-        """The model that is compiled."""
+        """Contents of the file that is compiled."""
         return self.files[self.model]
 
     def __repr__(self) -> str:
@@ -62,7 +62,7 @@ class SearchMember:
         return card(self.name, facts, notes=[f"{self.family}: {self.description}"])
 
     def json(self) -> dict[str, Any]:
-        """The member as JSON types, without the bytes of its files."""
+        """The member as JSON types, without file contents."""
         return {
             "name": self.name,
             "family": self.family,
@@ -82,7 +82,7 @@ HEAD = ("model", "test", "validation", "RAM", "flash", "cycles", "ms", "uJ", "ch
 
 
 def row(member: SearchMember) -> tuple[object, ...]:
-    """The columns of HEAD for a member."""
+    """Table row of a member, with the columns of HEAD."""
     costs = member.costs
     return (
         member.name,
@@ -98,10 +98,10 @@ def row(member: SearchMember) -> tuple[object, ...]:
 
 
 def milliseconds(costs: NetworkCosts) -> float | None:
-    """The time of an inference in milliseconds."""
+    """Latency of an inference in milliseconds."""
     return None if costs.latency is None else round(costs.latency * 1e3, 3)
 
 
 def microjoules(costs: NetworkCosts) -> float | None:
-    """The energy of an inference in microjoules."""
+    """Energy of an inference in microjoules."""
     return None if costs.energy is None else round(costs.energy * 1e6, 3)

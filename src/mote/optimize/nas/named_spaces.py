@@ -1,4 +1,4 @@
-"""Spaces as users give them: by name, as a TOML file of either kind, or as an object."""
+"""Resolves search spaces that users pass as a name, a TOML file or an object."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ GivenSpace = str | Path | SearchSpace | ClassicalSpace
 
 
 def named_space(given: GivenSpace) -> SearchSpace | ClassicalSpace:
-    """A space by the name of one that comes with Mote, or from a file. A file with a table for a kind of classical
-    model describes such models, any other one networks."""
+    """The search space of a built-in name or a TOML file; a file with a table for a kind of classical model is a
+    classical space, any other a network space."""
     if isinstance(given, SearchSpace | ClassicalSpace):
         return given
     if given == CLASSICAL:

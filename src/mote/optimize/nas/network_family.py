@@ -1,4 +1,4 @@
-"""The family of a space's networks: trained in PyTorch one by one, or as subnets of one supernet."""
+"""Search family of the networks of a search space, trained one by one in PyTorch or as subnets of a supernet."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from mote.optimize.nas.costs.pricer import Pricer, Verdict
 from mote.optimize.nas.family import MODEL, Choice, FinishedMember
 from mote.optimize.nas.folding import folded, with_outputs
 from mote.optimize.nas.graphs import onnx_file
-from mote.optimize.nas.sampled import batch_size, examples, scale_of, standard
+from mote.optimize.nas.sampled import batch_size, examples, label_scaling, scale_of
 from mote.optimize.nas.spaces.network import Network, Weights
 from mote.optimize.nas.spaces.space import SearchSpace
 from mote.optimize.nas.tasks import LearningTask, spread_samples
@@ -36,56 +36,58 @@ TRAINING, MODULE = "mote.optimize.nas.training.fit", "mote.optimize.nas.training
 AWARE, SUPERNET = "mote.optimize.nas.training.quantized", "mote.optimize.nas.training.supernet"
 ROUNDING = "mote.optimize.nas.training.rounding"
 LOOP = "mote.optimize.train.training"
-"""Loaded only for training, as they need PyTorch."""
+"""Modules that need PyTorch, imported only for training."""
 PART = 4
-"""Quantization-aware training takes one epoch for so many of float training."""
+"""Quantization-aware training takes 1 / PART of the epochs of float training."""
 AWARE_STEPS = 1500
-"""Steps after which quantization-aware training of much data ends with its epoch."""
+"""Approximate limit on optimizer steps of quantization-aware training with much data."""
 FLOAT = "model.onnx"
 AUTO, SHARING, HALVING = "auto", "supernet", "halving"
 STRATEGIES = (AUTO, SHARING, HALVING)
-"""How candidates of a space are scored: with weights of a supernet, by training each of them, or as is better."""
+"""Values of the option `strategy`: candidates are scored with shared supernet weights, by training each (successive
+halving), or whichever suits the space."""
 WIDE = 8
-"""Multiply-accumulate operations of a supernet's largest network for each one of the median network that fits, above
-which its ranking of small networks is not relied on."""
+"""Above this ratio of MACs of the largest network to those of the median one that fits, the supernet's ranking is not
+trusted."""
 POOL = 18
-"""Random networks that fit, by which a space is narrowed."""
+"""Number of random networks that fit, by whose values the search space is narrowed."""
 DRAWN = 500
-"""Random choices in a row that do not fit, before no more are drawn."""
+"""Consecutive random choices that do not fit before sampling stops."""
 DRAWN_AT_ONCE = 6
-"""Random networks of which the largest is taken."""
+"""Half of all random choices are the largest of this many samples."""
 TRIES = 20
-"""Random networks, one after another, that may be impossible."""
+"""Attempts to sample a valid subnet in a training step."""
 CALIBRATED = 1024
-"""Samples that the statistics of a subnet's batch normalization come from."""
+"""Samples for recalibrating a subnet's batch normalization."""
 SAMPLES = 256
-"""Samples that the ranges of activations come from."""
+"""Samples for calibrating activation ranges."""
 
 
 @dataclass(frozen=True, eq=False)
 class NetworkFamily:
-    """Networks of a space for a task. Raw sounds have a task behind each front end, which is then a decision."""
+    """Networks of a search space for a task. Raw sound has one task per audio front end, and the front end is a
+    decision."""
 
     name: str
     space: SearchSpace
     tasks: tuple[LearningTask, ...]
     pricer: Pricer
     epochs: int = 30
-    """Epochs that a supernet is trained for."""
+    """Training epochs of a supernet."""
     seed: int = 0
     augment: str = ""
     device: str = "auto"
     strategy: str = AUTO
     seconds: float = inf
-    """The longest time that networks that fit are looked for, and that the supernet is trained for."""
+    """Time limit in seconds for sampling networks that fit, and again for training the supernet."""
     count: int = POOL
-    """Random networks that fit, by which the space is narrowed."""
+    """Number of random networks that fit, by whose values the space is narrowed."""
     teacher: Any = None
-    """The `NetworkTeacher` that networks learn from; without one, those of a supernet learn from its largest."""
+    """The `NetworkTeacher` for distillation; without one, subnets learn from the supernet's largest network."""
     pool: tuple[Choice, ...] = ()
-    """These networks; a search begins with them."""
+    """Random networks that fit; part of the initial population."""
     state: bytes = b""
-    """The weights of the trained supernet."""
+    """Weights of the trained supernet; empty without one."""
 
     @classmethod
     def of(
@@ -103,17 +105,19 @@ class NetworkFamily:
         count: int = POOL,
         teacher: Any = None,
     ) -> Self:
-        """The family of a space; training needs PyTorch. Resolutions are for images of bytes, which `resize` takes."""
+        """The family of a space and its tasks; requires PyTorch. Resolutions are only searched for byte images."""
         require("torch", extra="torch", what="mote.search")
         space = replace(space, preprocess=tuple(task.front_end for task in tasks) if len(tasks) > 1 else "")
         if not tasks[0].resizable:
             space = replace(space, resolution=None)
-        several = tuple(tasks)
-        made = cls(space.name, space, several, pricer, epochs, seed, augment, device, strategy, seconds, count, teacher)
-        if strategy == SHARING and space.decisions and not made.shared:
+        all_tasks = tuple(tasks)
+        family = cls(
+            space.name, space, all_tasks, pricer, epochs, seed, augment, device, strategy, seconds, count, teacher
+        )
+        if strategy == SHARING and space.decisions and not family.shared:
             reason = f"networks of the space '{space.name}' cannot share their weights"
             raise MoteError(reason, where="option strategy", remedy=f"use {HALVING}, or omit it")
-        return made
+        return family
 
     @property
     def shared(self) -> bool:
@@ -134,13 +138,13 @@ class NetworkFamily:
         return [self.space.smallest(), self.space.largest(), *self.pool]
 
     def random(self, rng: Random) -> Choice:
-        """A random choice. Every second one on average is the largest of a few that may fit: limits are there to be
-        used, and most networks of a space are far below or above them."""
+        """A random choice. Half of them are the largest of several samples within the lower-bound limits, since most
+        networks of a space are far below or above the limits."""
         several = [self.space.random(rng) for _ in range(rng.choice((1, DRAWN_AT_ONCE)))]
         return max(several, key=self._size)
 
     def _size(self, choice: Choice) -> int:
-        """Multiply-accumulate operations of a network that may fit; -1 of one that cannot be, or exceeds a limit."""
+        """MACs of a choice's network; -1 if it is impossible or its lower bounds exceed a limit."""
         with suppress(MoteError):
             network = self.network(choice)
             if self.pricer.may_fit(network):
@@ -157,13 +161,13 @@ class NetworkFamily:
         return self.space.described(choice)
 
     def network(self, choice: Choice) -> Network:
-        """The network of a choice, behind the steps that a device runs before it."""
+        """The network of a choice, with the preprocessing steps that run on the device."""
         task = self.task(choice)
-        made = self.space.network(choice, task.input, task.outputs, task.classes)
-        return replace(made, preprocess=task.device_steps)
+        network = self.space.network(choice, task.input, task.outputs, task.classes)
+        return replace(network, preprocess=task.device_steps)
 
     def task(self, choice: Choice) -> LearningTask:
-        """The task behind the front end of a choice."""
+        """The task with the audio front end of a choice."""
         wanted = choice.get("preprocess")
         return next((task for task in self.tasks if task.front_end == wanted), self.tasks[0])
 
@@ -182,37 +186,39 @@ class NetworkFamily:
 
     @property
     def _target(self) -> tuple[object, ...]:
-        """All that costs depend on but the network."""
-        given = self.pricer.settings
+        """Everything but the network that costs depend on."""
+        settings = self.pricer.settings
         return (
-            given.target.name,
-            given.optimize,
-            given.input,
-            given.place_code,
-            given.place_constants,
+            settings.target.name,
+            settings.optimize,
+            settings.input,
+            settings.place_code,
+            settings.place_constants,
             self.pricer.limits,
         )
 
     def prepared(self, checkpoint: str, say: Say) -> Self:
-        """The family of the values that occur in networks that fit, with a trained supernet; where its ranking would
-        not be relied on, this family, which begins with these networks. Their teacher is trained before."""
+        """The family restricted to values that occur in networks that fit, with a trained supernet. If the supernet's
+        ranking would not be trusted: this family with those networks as initial population. A teacher is trained
+        first."""
         if self.teacher is not None:
             self.teacher.prepare(f"{checkpoint}.teacher" if checkpoint else "", say)
         if not self.shared:
             return self
-        near = self._narrowed(say)
-        if not near.pool or (self.strategy == AUTO and (near.width > WIDE or not near.space.skips)):
-            return replace(self, strategy=HALVING, pool=near.pool)
+        narrowed = self._narrowed(say)
+        if not narrowed.pool or (self.strategy == AUTO and (narrowed.width > WIDE or not narrowed.space.skips)):
+            return replace(self, strategy=HALVING, pool=narrowed.pool)
         file = Path(f"{checkpoint}.supernet")
         if checkpoint and file.is_file():
-            return replace(near, state=read_file(file))
-        state = near._trained_supernet(say)
+            return replace(narrowed, state=read_file(file))
+        state = narrowed._trained_supernet(say)
         if checkpoint:
             replace_file(file, state)
-        return replace(near, state=state)
+        return replace(narrowed, state=state)
 
     def _narrowed(self, say: Say) -> Self:
-        """The family of the values that occur in random networks that fit, in as many as there is time for."""
+        """The family restricted to values that occur in random networks that fit, sampled until `count` are found or
+        time is up."""
         rng, pool, tries, end = Random(self.seed), list[Choice](), 0, monotonic() + self.seconds
         while len(pool) < min(self.count, self.space.size) and tries < DRAWN and not (pool and monotonic() > end):
             choice = self.random(rng)
@@ -225,7 +231,7 @@ class NetworkFamily:
 
     @property
     def width(self) -> float:
-        """How many times more operations the largest network takes than the median one that fits."""
+        """Ratio of the largest network's MACs to those of the median one that fits."""
         return self.network(self.space.largest()).macs / median(self.network(choice).macs for choice in self.pool)
 
     def _trained_supernet(self, say: Say) -> bytes:
@@ -235,8 +241,8 @@ class NetworkFamily:
         recipe = supernets.SupernetRecipe(self.epochs, batch_size(task), seed=self.seed, augment=self.augment)
         if self.seconds < inf:
             probe = self._new_supernet()
-            taken = supernets.epoch_seconds(probe, data, self._sampled, recipe, device=self.device)
-            recipe = replace(recipe, epochs=min(self.epochs, max(1, int(self.seconds / taken))))
+            seconds = supernets.epoch_seconds(probe, data, self._sampled, recipe, device=self.device)
+            recipe = replace(recipe, epochs=min(self.epochs, max(1, int(self.seconds / seconds))))
         supernets.train_supernet(
             supernet,
             data,
@@ -257,8 +263,8 @@ class NetworkFamily:
         return float(training.evaluate(module, examples(network, task, task.validation)))
 
     def finish(self, choice: Choice, epochs: int) -> FinishedMember:
-        network, whole = self.network(choice), self.task(choice)
-        task = whole.resized(network.input)
+        network, full_size = self.network(choice), self.task(choice)
+        task = full_size.resized(network.input)
         module = self._trained(network, task, epochs)
         weights = self._exported(network, task, module.weights())
         training, aware = import_module(TRAINING), import_module(AWARE)
@@ -268,14 +274,16 @@ class NetworkFamily:
         recipe = aware.QuantizedRecipe(
             min(max(epochs // PART, 1), most), batch, seed=self.seed, augment=self.augment, calibration=SAMPLES
         )
-        made = aware.quantize_aware(network, weights, data, recipe, name="model", labels=task.names, device=self.device)
+        quantized = aware.quantize_aware(
+            network, weights, data, recipe, name="model", labels=task.names, device=self.device
+        )
         steps = task.device_steps
-        file = export(made.graph, "model", preprocess=steps).data if steps else made.data
+        file = export(quantized.graph, "model", preprocess=steps).data if steps else quantized.data
         files = {MODEL: file, FLOAT: onnx_file(network, weights, "model", task.names)}
         return FinishedMember(files, task.accuracy(file, task.validation), steps=task.steps)
 
     def _trained(self, network: Network, task: LearningTask, epochs: int) -> Any:
-        """The module of a network after so many epochs: from its weights in the supernet, or from the beginning."""
+        """Trains a network's module for `epochs` epochs, starting from its supernet weights if there are any."""
         training: Any = import_module(TRAINING)
         module = self._subnet(network) if self.state else import_module(MODULE).NetworkModule(network, self.seed)
         recipe = training.NetworkRecipe(epochs, batch_size(task), seed=self.seed, augment=self.augment)
@@ -286,8 +294,8 @@ class NetworkFamily:
         return module
 
     def _teacher(self, network: Network) -> Any:
-        """The network that another one learns from: the given one, else the largest of the supernet; None for itself,
-        or where it takes inputs of another scale."""
+        """The distillation teacher of a network: the configured one, else the supernet's largest network; None for that
+        network itself, or if their inputs are scaled differently."""
         if self.teacher is not None:
             return self.teacher.module(network)
         if not self.state:
@@ -298,7 +306,8 @@ class NetworkFamily:
         return import_module(SUPERNET).ResizingTeacher(self._subnet(largest))
 
     def _sampled(self, rng: Random) -> Network:
-        """A network between two that fit; of those that cannot be, or that exceed a limit for sure, another."""
+        """A random crossover of two networks that fit, for supernet training; resampled if impossible or surely above a
+        limit."""
         for _ in range(TRIES):
             with suppress(MoteError):
                 network = self.network(self.space.crossed(rng.choice(self.pool), rng.choice(self.pool), rng))
@@ -311,17 +320,17 @@ class NetworkFamily:
 
     @cached_property
     def _supernet(self) -> Any:
-        """The trained supernet, once in each process."""
+        """The trained supernet, loaded once per process."""
         return self._new_supernet().load_state(self.state).to(import_module(LOOP).chosen(self.device))
 
     def _subnet(self, network: Network) -> Any:
-        """A network with its weights in the supernet, calibrated."""
+        """A network with weights sliced from the supernet and recalibrated batch normalization."""
         supernets: Any = import_module(SUPERNET)
         (task,) = self.tasks
         few = spread_samples(task.train, CALIBRATED)
         return supernets.calibrate(self._supernet.subnet(network), examples(network, task, few).inputs)
 
     def _exported(self, network: Network, task: LearningTask, weights: Weights) -> Weights:
-        """Weights for data as it is."""
+        """Weights for unscaled inputs and outputs."""
         weights = folded(network, weights, scale_of(network, task))
-        return weights if task.classes else with_outputs(network, weights, *standard(task))
+        return weights if task.classes else with_outputs(network, weights, *label_scaling(task))

@@ -1,4 +1,4 @@
-"""The result of `mote.search`: a front of trained models with their accuracies and costs."""
+"""Result of `mote.search`: the Pareto front of trained models with their accuracies and costs."""
 
 from __future__ import annotations
 
@@ -21,47 +21,46 @@ from mote.optimize.nas.writing import member_commands, member_files, option_word
 
 @dataclass(frozen=True)
 class SearchResult:
-    """The front of a search: no other trained model is better in accuracy, RAM, flash and cycles at once."""
+    """Pareto front of a search: no other trained model is better in accuracy, RAM, flash and cycles at once."""
 
     data: str
-    """The training data."""
+    """Name of the training data."""
     test: str
-    """The test data."""
+    """Name of the test data."""
     target: str
-    """The target's name."""
+    """Name of the target."""
     task: str
-    """The kind of task: image, spectrogram, series or table."""
+    """Kind of task: image, spectrogram, series or table."""
     metric: str
-    """The name of accuracies: accuracy, or R2 of a regression."""
+    """Name of the accuracy measure: accuracy, or R2 for a regression."""
     limits: CostLimits
-    """The most that a model may cost."""
+    """Limits on a model's costs."""
     members: tuple[SearchMember, ...]
-    """The front, from the most accurate model on held-out data to the least; before it the model that was searched
-    around."""
+    """The front by falling validation accuracy; after a search around a model, that model comes first."""
     dominated: tuple[SearchMember, ...]
-    """Models that were trained to the end, but are worse than another in all respects."""
+    """Fully trained models that another one beats in all objectives."""
     families: tuple[str, ...]
-    """Names of the spaces, and of other kinds of models, that were searched."""
+    """Names of the search spaces and model kinds that were searched."""
     trials: int
-    """Candidates whose accuracy was measured."""
+    """Number of candidates whose accuracy was measured."""
     costed: int
-    """Choices whose costs were computed."""
+    """Number of choices whose costs were computed."""
     epochs: int
-    """Epochs that members were trained for."""
+    """Training epochs of the members."""
     seed: int
-    """The seed of data splits, choices and weights."""
+    """Random seed of data splits, choices and weights."""
     spent: Spending
-    """Time, processor seconds and energy that the search took; of one that was resumed, since then."""
+    """Time, CPU seconds and energy of the search; of a resumed search, since it was resumed."""
     settings: Settings = field(repr=False)
-    """The settings that members are compiled with."""
+    """Settings that members are compiled with."""
     around: str = ""
-    """The float model that was searched around; empty: none."""
+    """File of the float model that the search started from; empty for none."""
     preprocess: str = ""
-    """The steps that data was read with, which come before those of a member."""
+    """Preprocessing steps with which data was read, before those of a member."""
     options: Mapping[str, Any] = field(default_factory=dict)
-    """Further options that the search was given, by the names that `mote search` has for them."""
+    """Additional options of the search, named as in `mote search`."""
     notes: tuple[str, ...] = ()
-    """Remarks, such as finalists that did not fit in the end."""
+    """Notes, such as finalists that did not fit."""
 
     def __repr__(self) -> str:
         shown = ", ".join(f"{m.name} {m.test:.1%}" for m in self.members)
@@ -69,11 +68,11 @@ class SearchResult:
 
     @property
     def best(self) -> SearchMember:
-        """The most accurate model on held-out data."""
+        """The member with the best validation accuracy."""
         return max(self.members, key=lambda member: (member.validation, -member.costs.cycles))
 
     def __getitem__(self, name: str) -> SearchMember:
-        """A model by its name."""
+        """The member or dominated model with this name."""
         return {m.name: m for m in (*self.members, *self.dominated)}[name]
 
     def json(self) -> dict[str, Any]:
@@ -101,7 +100,8 @@ class SearchResult:
         }
 
     def svg(self) -> str:
-        """Test accuracy over RAM, flash, cycles and, where the target has a model of it, energy."""
+        """SVG plots of test accuracy over RAM, flash, cycles and, if the target has a model of them, time and
+        energy."""
         every = (*self.members, *self.dominated)
         panels = [
             self._panel("RAM in bytes", {m.name: m.costs.ram for m in every}),
@@ -131,9 +131,9 @@ class SearchResult:
         return card(title, facts, drawn, table(HEAD, [row(m) for m in self.members], left=1), notes=self.notes)
 
     def write(self, folder: str | Path, *, force: bool = False) -> list[str]:
-        """Writes the models, C projects, `search.json` and `report.html` to a folder, all at once. Replaces what an
-        earlier search wrote there and keeps other files; refuses to overwrite those, unless `force` is set; returns
-        those that were overwritten."""
+        """Writes models, C projects, `search.json` and `report.html` to a folder in one step. Replaces files of an
+        earlier search and keeps others; refuses to overwrite files it did not write unless `force` is set, and returns
+        those that it overwrote."""
         files: dict[str, str | bytes] = {}
         for member in self.members:
             files |= member_files(member, self.settings)
@@ -143,9 +143,9 @@ class SearchResult:
         return write_folder(str(folder), files, force=force)
 
     def report(self, folder: str = "best") -> str:
-        """The report as one HTML file, with commands for the models in a folder."""
+        """The HTML report as one file; its commands refer to models in `folder`."""
         limits = ", ".join(f"{name} {value:,}" for name, value in self.json()["limits"].items())
-        said = [
+        paragraphs = [
             f"{self.task} task, {self.metric} on {self.test}, which nothing was chosen by: held-out data chose.",
             f"Limits: {limits or 'those of the target'}. Spaces: {', '.join(self.families)}.",
             f"{self.costed:,} choices were planned for the target, {self.trials:,} of those that fit were scored;"
@@ -154,25 +154,26 @@ class SearchResult:
         ]
         commands = [self.command(folder)]
         for member in self.members:
-            commands += member_commands(member, folder, self._told)
+            commands += member_commands(member, folder, self._command_options)
         rows = [row(member) for member in (*self.members, *self.dominated)]
-        beside = f"The first {len(self.members)} are the front; the others are worse in all respects."
+        footnote = f"The first {len(self.members)} are the front; the others are worse in all respects."
         return report_page(
             f"Search: {self.data} for {self.target}",
-            said,
+            paragraphs,
             picture(self.svg(), f"test {self.metric} against costs"),
             table(HEAD, rows),
             commands,
-            beside if self.dominated else "",
+            footnote if self.dominated else "",
         )
 
     def command(self, folder: str = "best") -> str:
-        """The command that searches so again."""
-        return join(["mote", "search", *option_words(self._told), "-o", folder])
+        """The `mote search` command that repeats this search."""
+        return join(["mote", "search", *option_words(self._command_options), "-o", folder])
 
     @property
-    def _told(self) -> dict[str, Any]:
-        """Options of the command: data and target, limits, and all else that is not the default."""
+    def _command_options(self) -> dict[str, Any]:
+        """Options of the command that repeats the search: data, target, limits, and all that differ from their
+        defaults."""
         limits = {name: value for name, value in vars(self.limits).items() if value is not None}
         if self.limits.latency is not None:
             limits["latency"] = f"{self.limits.latency * 1e6:g}us"

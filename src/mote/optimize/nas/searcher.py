@@ -1,4 +1,4 @@
-"""`mote.search`: models for a task that are trained, quantized and within the limits of a target, from data alone."""
+"""`mote.search`: finds, trains and quantizes models for a data set within a target's limits."""
 
 from __future__ import annotations
 
@@ -46,30 +46,30 @@ from mote.optimize.search import digest, front
 from mote.optimize.search.session import searching
 
 TEACHER = "mote.optimize.nas.training.teacher"
-"""Loaded only for training, as it needs PyTorch."""
+"""Module that needs PyTorch, imported only for training."""
 TRIALS, TRAINED, AROUND = 300, 36, 100
-"""Candidates that are scored on a supernet, candidates that are trained one by one, and candidates around a model."""
+"""Default number of trials with a supernet, with training of each candidate, and around a given model."""
 NOTHING = "none"
-"""The augmentation that leaves samples as they are."""
+"""Value of the option `augment` that disables data augmentation."""
 GIVEN = "given"
-"""The name of the model that is searched around."""
+"""Name of the user's own model among the results of a search around it."""
 SHARING_TIME = 1 / 3
-"""The share of the time that supernets are trained for at most."""
+"""Maximum share of the time budget for training supernets."""
 CHOOSING = 0.5
-"""The share of the time after which finalists are trained."""
+"""Share of the time budget after which finalists are trained."""
 EPOCHS = 30
 FINALISTS = 6
-"""Candidates that are trained to the end."""
+"""Default number of candidates that are fully trained."""
 
-TOLD = (
+STATED = (
     *("validate", "space", "task", "precision", "strategy", "teacher", "trials", "finalists", "minutes", "augment"),
     *("device", "optimize", "workers", "scheduler"),
 )
-"""Options in the command of a result, beside those of its report."""
+"""Options that the command of a result states, besides those in its report."""
 
 
 class SearchOptions(CompileOptions, total=False):
-    """Keywords of `mote.search`: those of a compilation, and the fields of `SearchPlan`."""
+    """Keyword arguments of `mote.search`: those of a compilation and the fields of `SearchPlan`."""
 
     space: GivenSpace | Sequence[GivenSpace]
     task: str
@@ -90,7 +90,7 @@ class SearchOptions(CompileOptions, total=False):
 
 @dataclass(frozen=True, kw_only=True)
 class SearchPlan:
-    """What a search tries, and how much of it."""
+    """The space, strategy and budget of a search."""
 
     space: GivenSpace | Sequence[GivenSpace] = ()
     task: str = ""
@@ -101,10 +101,10 @@ class SearchPlan:
     device: str = "auto"
     epochs: int = EPOCHS
     trials: int | None = None
-    """Candidates to score; None: as many as suit the space."""
+    """Candidates to score; None for the default of the space."""
     finalists: int = FINALISTS
     minutes: float | None = None
-    """Minutes after which nothing new is begun; None: any number."""
+    """Time limit in minutes, after which nothing new is started; None for no limit."""
     seed: int = 0
     journal: str | Path | None = None
     workers: int = 0
@@ -122,31 +122,31 @@ class SearchPlan:
 
     @property
     def spaces(self) -> list[GivenSpace]:
-        """The spaces that are named."""
+        """The spaces as a list."""
         return [self.space] if isinstance(self.space, GivenSpace) else list(self.space)
 
     @property
     def precisions(self) -> tuple[Precision, ...]:
-        """The precisions that are named."""
+        """The precisions as a tuple."""
         return chosen_precisions(self.precision)
 
-    def told(self, validate: str, optimize: str) -> dict[str, Any]:
-        """Options that differ from their defaults, in the order in which the command of a result states them, with
-        those about validation and the target."""
+    def stated_options(self, validate: str, optimize: str) -> dict[str, Any]:
+        """Options that differ from their defaults, in the order of a result's command, including validation data and
+        optimization."""
         usual = vars(SearchPlan()) | {"space": [], "precision": "", "teacher": "", "optimize": "balanced"}
         stated = vars(self) | {"validate": validate, "optimize": optimize}
         stated |= {"space": list(map(named, self.spaces)), "precision": ",".join(self.precisions)}
         stated |= {"teacher": named(self.teacher)}
-        return {name: stated[name] for name in TOLD if stated[name] not in (usual.get(name), "")}
+        return {name: stated[name] for name in STATED if stated[name] not in (usual.get(name), "")}
 
 
 def named(space: GivenSpace | None) -> str:
-    """The name or file of a space."""
+    """Name or file of a space."""
     return "" if space is None else str(space) if isinstance(space, str | Path) else space.name
 
 
 def chosen_precisions(given: str | Sequence[str]) -> tuple[Precision, ...]:
-    """The precisions that are named, with commas in between or one by one."""
+    """Parses precisions from a comma-separated string or a sequence."""
     names = given.split(",") if isinstance(given, str) and given else given
     for name in names:
         if name not in PRECISIONS:
@@ -197,37 +197,37 @@ def search(
     held = None if validate is None else dataset(validate, labelled=True)
     limits = CostLimits(chosen.ram, chosen.flash, chosen.cycles, chosen.latency)
     request = _Request(plan, train, tested, held, replace(chosen, latency=None, cycles=None), limits, say)
-    told = plan.told("" if held is None else held.shown, chosen.optimize)
+    stated = plan.stated_options("" if held is None else held.shown, chosen.optimize)
     if around is not None:
         result = _around(given_model(around, example_inputs=example_inputs), request)
     else:
         result = _in_spaces(request)
-    return replace(result, options=told)
+    return replace(result, options=stated)
 
 
 @dataclass(frozen=True, eq=False)
 class _Request:
-    """A search that was asked for."""
+    """Arguments of one call of `mote.search`."""
 
     plan: SearchPlan
     train: Dataset
     test: Dataset
     held: Dataset | None
-    """Data to compare candidates with, where it is not a part of the training data."""
+    """Validation data; None if a part of the training data is held out."""
     settings: Settings
     limits: CostLimits
     say: Say
 
-    def costs(self, made: FinishedMember) -> NetworkCosts | DoesNotFit:
-        """The costs of a finished model as it is compiled."""
-        return _shipped_costs(made, self.settings, self.limits)
+    def costs(self, finished: FinishedMember) -> NetworkCosts | DoesNotFit:
+        """Costs of a finished model after compilation, or the limit that it exceeds."""
+        return _shipped_costs(finished, self.settings, self.limits)
 
     def subject(self, task: LearningTask, families: Sequence[ModelFamily], test: Dataset) -> SearchSubject:
         return SearchSubject(task, tuple(families), test, self.settings, self.limits, self.costs)
 
 
 def _around(model: GivenModel, request: _Request) -> SearchResult:
-    """Searches around a model."""
+    """Runs a search around a user's float model."""
     plan, precisions = request.plan, request.plan.precisions
     stated = {"space": plan.space, "task": plan.task, "teacher": plan.teacher, "strategy": plan.strategy != AUTO}
     for option in (name for name, value in stated.items() if value):
@@ -245,13 +245,13 @@ def _around(model: GivenModel, request: _Request) -> SearchResult:
         augment="" if plan.augment == NOTHING else plan.augment,
         device=plan.device,
     )
-    near = request.subject(task, [family], model.taken(request.test))
-    result = search_families(near, replace(plan, trials=plan.trials or AROUND), say=request.say)
-    return replace(_with_given(result, near, family), around=model.where)
+    subject = request.subject(task, [family], model.in_graph_layout(request.test))
+    result = search_families(subject, replace(plan, trials=plan.trials or AROUND), say=request.say)
+    return replace(_with_given(result, subject, family), around=model.where)
 
 
 def _in_spaces(request: _Request) -> SearchResult:
-    """Searches the spaces that are named, or those for the task."""
+    """Runs a search of the named spaces, or of the default ones for the task."""
     plan = request.plan
     if (plan.task or kind_of(request.train)) != SOUND:
         held = None if request.held is None else _floats(request.held)
@@ -278,21 +278,23 @@ def _family(
     teacher: Any,
     seconds: float,
 ) -> ModelFamily:
-    """The candidates of a space, which trains supernets for so many seconds at most."""
+    """The search family of a space; `seconds` limits the training of its supernet."""
     plan = request.plan
     if isinstance(space, ClassicalSpace):
         return ClassicalFamily(tasks[0], request.settings, request.limits, space, plan.seed)
     space = space.with_precision(plan.precisions) if plan.precisions else space
-    ahead = space.preprocess
-    ends = [str(text) for text in ([ahead] if isinstance(ahead, str | float | int) else ahead) if text]
-    behind = _tasks(request, ends) if ends else tasks
+    preprocess = space.preprocess
+    front_ends = [
+        str(text) for text in ([preprocess] if isinstance(preprocess, str | float | int) else preprocess) if text
+    ]
+    own_tasks = _tasks(request, front_ends) if front_ends else tasks
     return NetworkFamily.of(
         space,
-        behind,
+        own_tasks,
         pricer,
         epochs=plan.epochs,
         seed=plan.seed,
-        augment=_augmented(plan.augment, behind[0]),
+        augment=_augmented(plan.augment, own_tasks[0]),
         device=plan.device,
         strategy=plan.strategy,
         seconds=seconds,
@@ -302,12 +304,12 @@ def _family(
 
 
 def _augmented(given: str, task: LearningTask) -> str:
-    """The data augmentation: the given one, or the usual of a task."""
+    """The requested data augmentation, or the default of the task."""
     return "" if given == NOTHING else given or task.augmentation
 
 
 def _teacher(given: GivenSpace, tasks: Sequence[LearningTask], plan: SearchPlan) -> Any:
-    """The network of a space that others learn from."""
+    """The distillation teacher: the largest network of a space."""
     space = named_space(given)
     if isinstance(space, ClassicalSpace) or len(tasks) > 1:
         reason = "only networks teach" if len(tasks) == 1 else "it would have to take the data of several front ends"
@@ -319,22 +321,23 @@ def _teacher(given: GivenSpace, tasks: Sequence[LearningTask], plan: SearchPlan)
 
 
 def _spaces(given: Sequence[GivenSpace], task: LearningTask) -> list[SearchSpace | ClassicalSpace]:
-    """The spaces that are given, or those for a task: classical models for tables, and the first space of networks."""
+    """The requested spaces, or the default ones for a task: classical models for tables, and the first network space of
+    its kind."""
     if given:
         return [named_space(one) for one in given]
     return [*([ClassicalSpace()] if suits(task) else []), *spaces_for(task.kind)[:1]]
 
 
 def _floats(data: Dataset) -> Dataset:
-    """Whole numbers, such as the bytes of images, as floats, which is what models of a search are trained with."""
+    """Converts integer inputs, such as image bytes, to float."""
     whole = any(values.dtype.kind in "iu" for values in data.inputs.values())
     return dataset(data, preprocess="float", labelled=True) if whole else data
 
 
-def _shipped_costs(made: FinishedMember, settings: Settings, limits: CostLimits) -> NetworkCosts | DoesNotFit:
-    """The costs of a finished model as it is compiled."""
+def _shipped_costs(finished: FinishedMember, settings: Settings, limits: CostLimits) -> NetworkCosts | DoesNotFit:
+    """Costs of a finished model after compilation, or the limit that it exceeds."""
     try:
-        compiled = compiled_model(made.files[made.model], settings, made.options)
+        compiled = compiled_model(finished.files[finished.model], settings, finished.options)
     except BudgetError as error:
         return DoesNotFit(error.reason)
     return limited(costs_of(compiled), limits)
@@ -342,17 +345,17 @@ def _shipped_costs(made: FinishedMember, settings: Settings, limits: CostLimits)
 
 @dataclass(frozen=True, eq=False)
 class SearchSubject:
-    """What is searched: families of candidates for a task and a target."""
+    """Families of candidates for a task and a target."""
 
     task: LearningTask
     families: tuple[ModelFamily, ...]
     test: Dataset
-    """Raw test data."""
+    """Test data before preprocessing."""
     settings: Settings
-    """The settings that models are compiled with."""
+    """Settings that models are compiled with."""
     limits: CostLimits
     costs: Callable[[FinishedMember], NetworkCosts | DoesNotFit]
-    """The costs of a finished model."""
+    """Computes the costs of a finished model."""
 
 
 def search_families(
@@ -361,8 +364,8 @@ def search_families(
     *,
     say: Say = silent,
 ) -> SearchResult:
-    """Searches families of candidates: choices on supernets by evolution, others by successive halving; then trains
-    finalists to the end, and tests them once."""
+    """Searches families of candidates: supernets by evolution, others by successive halving; then fully trains the
+    finalists and tests them once."""
     effort = SearchEffort(inf if plan.minutes is None else 60 * plan.minutes)
     say = effort.meter.metered(say)
     families = tuple(_prepared(subject.families, plan.journal, say))
@@ -401,7 +404,7 @@ def search_families(
 
 
 def _context(member: SearchMember, subject: SearchSubject) -> Iterator[str]:
-    """A note on what test accuracies are to be compared with; none of a regression."""
+    """A note that puts test accuracy in context (chance level, confidence interval); none for a regression."""
     labels = subject.test.labels
     if subject.task.classes and labels is not None:
         count = len(labels)
@@ -414,14 +417,14 @@ def _cycles(member: SearchMember) -> float:
 
 
 def _prepared(families: Sequence[ModelFamily], journal: str | Path | None, say: Say) -> Iterator[ModelFamily]:
-    """Families with trained supernets and teachers; these are kept beside the journal."""
+    """Families with trained supernets and teachers, whose checkpoints are stored next to the journal."""
     for family in families:
         yield family.prepared("" if journal is None else f"{journal}.{digest(family.key)[:12]}", say)
 
 
 def _finalists(evaluator: CandidateEvaluator, plan: SearchPlan) -> list[SearchCandidate]:
-    """The candidates to train to the end, far from one another on the front, the most accurate first; families with
-    supernets and others each have their part, since their accuracies are not comparable."""
+    """Selects the candidates to train fully, spread over the front, most accurate first. Supernet families and others
+    get separate shares, as their accuracies are not comparable."""
     groups = [
         [number for number, family in enumerate(evaluator.families) if family.shared is shared]
         for shared in (True, False)
@@ -449,7 +452,7 @@ def _finalists(evaluator: CandidateEvaluator, plan: SearchPlan) -> list[SearchCa
 
 
 def _worthy(best: Sequence[SearchCandidate], count: int) -> list[SearchCandidate]:
-    """Members of a front that are not far below the most accurate one, or so many of the most accurate."""
+    """Candidates of a front that are not far below the most accurate one; at least the `count` most accurate."""
     ordered = sorted(best, key=lambda c: -c.accuracy)
     least = least_worth(ordered)
     return [c for rank, c in enumerate(ordered) if rank < count or c.accuracy >= least]
@@ -461,25 +464,25 @@ def _members(
     finished: Sequence[tuple[SearchCandidate, FinishedMember | DoesNotFit]],
     say: Say,
 ) -> tuple[list[SearchMember], list[str]]:
-    """Finished models that fit, tested, by falling accuracy on held-out data; and why others do not fit."""
+    """Tested models that fit, by falling validation accuracy, and notes on those that do not."""
     members, notes = [], []
     counts: dict[str, int] = {}
     for candidate, failed in finished:
         if isinstance(failed, DoesNotFit):
             family = families[candidate.family]
             notes.append(f"{family.name} {family.described(candidate.choice)} could not be finished: {failed.reason}")
-    ready = [(candidate, made) for candidate, made in finished if isinstance(made, FinishedMember)]
-    for candidate, made in sorted(ready, key=lambda pair: (-pair[1].validation, pair[0].costs.cycles)):
+    ready = [(candidate, model) for candidate, model in finished if isinstance(model, FinishedMember)]
+    for candidate, model in sorted(ready, key=lambda pair: (-pair[1].validation, pair[0].costs.cycles)):
         family = families[candidate.family]
         described = family.described(candidate.choice)
-        costs = subject.costs(made)
+        costs = subject.costs(model)
         if isinstance(costs, DoesNotFit):
             notes.append(f"{family.name} {described} was trained, but does not fit: {costs.reason}")
             continue
         counts[family.name] = counts.get(family.name, 0) + 1
         name = f"{family.name.replace('/', '-').replace(' ', '-')}-{counts[family.name]}"
         say(f"testing {name}...")
-        members.append(_member(subject, name, family, candidate.choice, made, costs))
+        members.append(_member(subject, name, family, candidate.choice, model, costs))
     return members, notes
 
 
@@ -488,35 +491,34 @@ def _member(
     name: str,
     family: ModelFamily,
     choice: Choice,
-    made: FinishedMember,
+    finished: FinishedMember,
     costs: NetworkCosts,
 ) -> SearchMember:
-    """A finished model, tested."""
-    taken = prepared(subject.test, preprocessing(made.steps)) if made.steps else subject.test
+    """Tests a finished model and returns the search member."""
+    test = prepared(subject.test, preprocessing(finished.steps)) if finished.steps else subject.test
     return SearchMember(
         name=name,
         family=family.name,
         description=family.described(choice),
         choice=choice,
-        validation=made.validation,
-        test=subject.task.accuracy(made.files[made.model], taken),
+        validation=finished.validation,
+        test=subject.task.accuracy(finished.files[finished.model], test),
         costs=costs,
-        files=made.files,
-        model=made.model,
-        steps=made.steps,
-        options=made.options,
+        files=finished.files,
+        model=finished.model,
+        steps=finished.steps,
+        options=finished.options,
     )
 
 
 def _with_given(result: SearchResult, subject: SearchSubject, family: AroundFamily) -> SearchResult:
-    """The result with the model that was searched around, only quantized, as the first member; where that does not fit,
-    with a note on it."""
-    made = family.finish({}, 1)
-    costs = subject.costs(made)
+    """Prepends the user's own model, only quantized, to the members; if it does not fit, adds a note instead."""
+    finished = family.finish({}, 1)
+    costs = subject.costs(finished)
     if isinstance(costs, DoesNotFit):
-        test = subject.task.accuracy(made.files[made.model], subject.test)
+        test = subject.task.accuracy(finished.files[finished.model], subject.test)
         note = f"the model as given has a test {result.metric} of {test:.2%}, but does not fit: {costs.reason}"
         return replace(result, notes=(*result.notes, note))
-    given = _member(subject, GIVEN, family, {}, made, costs)
-    others, worse = (tuple(m for m in some if m.choice) for some in (result.members, result.dominated))
+    given = _member(subject, GIVEN, family, {}, finished, costs)
+    others, worse = (tuple(m for m in models if m.choice) for models in (result.members, result.dominated))
     return replace(result, members=(given, *others), dominated=worse)

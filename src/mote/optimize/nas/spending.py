@@ -1,4 +1,4 @@
-"""What a search spends: time, seconds of processors, and energy where the machine has a meter of it."""
+"""Measures what a search spends: time, CPU seconds, and energy if the machine has a meter."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from time import monotonic
 from mote.base.progress import Say, duration
 
 POWERCAP = Path("/sys/class/powercap")
-"""The energy counters of processors in Linux, one for each package; most systems let only the superuser read them."""
+"""Linux energy counters, one per processor package; usually readable by root only."""
 
 
 @dataclass
 class EnergyCounter:
-    """A counter of microjoules that begins again at 0 after a largest number."""
+    """A microjoule counter that wraps around to 0 after `range`."""
 
     file: Path
     range: int
@@ -24,14 +24,14 @@ class EnergyCounter:
     joules: float = 0.0
 
     def read(self) -> None:
-        """Adds what was used since the last time; more than one turn of the counter in between is not seen."""
+        """Adds the energy since the last call; must be called at least once per wrap-around."""
         now = int(self.file.read_text())
         self.joules += (now - self.last) % (self.range + 1) * 1e-6
         self.last = now
 
 
 def energy_counters(root: Path = POWERCAP) -> list[EnergyCounter]:
-    """The counters of all processor packages that may be read; those of their parts are contained in them."""
+    """Readable energy counters of all processor packages; counters of their subdomains are included in them."""
     counters = []
     for zone in sorted(root.glob("intel-rapl:*")):
         try:
@@ -47,15 +47,14 @@ def energy_counters(root: Path = POWERCAP) -> list[EnergyCounter]:
 
 @dataclass(frozen=True)
 class Spending:
-    """What a search took."""
+    """Time and energy that a search took."""
 
     seconds: float = 0.0
-    """Time from begin to end."""
+    """Wall-clock time."""
     cpu_seconds: float = 0.0
-    """Seconds of processor cores, of this process and of worker processes that it began; those of a cluster and of a
-    GPU are not counted."""
+    """CPU seconds of this process and its worker processes; cluster nodes and GPUs are not counted."""
     joules: float | None = None
-    """Energy of the machine's processors in that time, whatever else they did; None without a meter."""
+    """Energy of the machine's processors during the search, including other processes; None without a meter."""
 
     def __str__(self) -> str:
         energy = "" if self.joules is None else f", {self.joules / 3600:.3g} Wh of the processors"
@@ -63,14 +62,14 @@ class Spending:
 
 
 def processor_seconds() -> float:
-    """Seconds of processor cores of this process and of its children that have ended."""
+    """CPU seconds of this process and its terminated children."""
     times = os.times()
     return times.user + times.system + times.children_user + times.children_system
 
 
 @dataclass
 class SpendingMeter:
-    """Measures from its making on."""
+    """Measures time and energy since its creation."""
 
     began: float = field(default_factory=monotonic)
     cpu: float = field(default_factory=processor_seconds)
@@ -78,11 +77,12 @@ class SpendingMeter:
 
     @property
     def seconds(self) -> float:
-        """Time since the begin."""
+        """Seconds since creation."""
         return monotonic() - self.began
 
     def metered(self, say: Say) -> Say:
-        """A callback that reads the meters, too: progress is said of more often than counters turn."""
+        """Wraps a progress callback so that it also reads the energy counters, often enough to see every
+        wrap-around."""
 
         def heard(text: str) -> None:
             self.spent()
@@ -91,7 +91,7 @@ class SpendingMeter:
         return heard
 
     def spent(self) -> Spending:
-        """All that was spent so far."""
+        """Time, CPU seconds and energy so far."""
         for counter in self.counters:
             counter.read()
         joules = sum(counter.joules for counter in self.counters) if self.counters else None

@@ -1,4 +1,4 @@
-"""The task that data states: its kind, the shape of a sample, classes or values, and a part that is held out."""
+"""Derives the learning task from data: its kind, sample shape, classes or regression, and a validation split."""
 
 from __future__ import annotations
 
@@ -21,66 +21,64 @@ from mote.optimize.nas.spaces.layers import Shape
 IMAGE, SPECTROGRAM, SOUND, SERIES, TABLE = "image", "spectrogram", "sound", "series", "table"
 KINDS = (IMAGE, SPECTROGRAM, SOUND, SERIES, TABLE)
 LONG = 4000
-"""Values in a row from which on they are a sound, and no table."""
+"""Rows of at least this many values are raw sound, not a table."""
 CHANNELS = 9
-"""The most values at a time of a time series; more are bins of a spectrogram."""
+"""Two-dimensional samples with at most this many columns are a time series; with more they are a spectrogram."""
 FRONT_ENDS = (
     "audio,log-mel(filters=40,hop=320)",
     "audio,log-mel(filters=24,hop=320)",
     "audio,log-mel(filters=40,hop=480)",
     "audio,log-mel(filters=24,hop=480)",
 )
-"""Front ends for sounds: mel bins and hops to choose from."""
+"""Audio front ends to choose from for raw sound."""
 MANY = 5000
-"""Samples from which on a smaller part is held out."""
+"""Data sets of at least this many samples hold out 10% for validation instead of 20%."""
 
 
 @dataclass(frozen=True, eq=False)
 class LearningTask:
-    """What is to be learned, with samples to train on and samples that are held out."""
+    """A learning task with its training and validation data."""
 
     kind: str
-    """image, spectrogram, series or table; a sound is a spectrogram behind its front end."""
+    """Kind of data: image, spectrogram, series or table; raw sound becomes a spectrogram by its front end."""
     input: Shape
-    """The shape of a sample as a network takes it: (height, width, channels), (time, bins, 1), (time, 1, channels) or
-    (features,)."""
+    """Shape of a network's input: (height, width, channels), (time, bins, 1), (time, 1, channels) or (features,)."""
     outputs: int
-    """Classes, or values of a regression."""
+    """Number of classes, or of regression values."""
     classes: bool
-    """Whether labels are classes."""
+    """True for classification, False for regression."""
     train: Dataset
     validation: Dataset
-    """Held-out samples, by which candidates are compared."""
+    """Validation samples, by which candidates are compared."""
     names: tuple[str, ...] = ()
-    """Names of the classes."""
+    """Class names."""
     steps: str = ""
-    """Preprocessing of a raw sample, behind which models take it: standardization, or a front end."""
+    """Preprocessing steps from a raw sample to the model's input: standardization or an audio front end."""
     front_end: str = ""
-    """The first part of the preprocessing: one of several to choose from."""
+    """The audio front end of `steps`: a decision of the search."""
     device_steps: str = ""
-    """The preprocessing that a device runs before the model, as `mote compile --preprocess` takes it."""
+    """Preprocessing steps that the device runs, as `mote compile --preprocess` takes them."""
     scale: float = 1.0
-    """The size of values in the data, a power of two: networks are trained on values divided by it, and it is folded
-    into their first layer."""
+    """Magnitude of the data as a power of two: networks are trained on inputs divided by it, and it is folded into the
+    first layer."""
 
     @property
     def metric(self) -> str:
-        """The name of what `accuracy` is."""
+        """Name of the accuracy measure: accuracy, or R2 for a regression."""
         return "accuracy" if self.classes else "R2"
 
     def prepared(self, data: Dataset) -> Dataset:
-        """Raw samples after the preprocessing of the task."""
+        """Applies the task's preprocessing to raw samples."""
         return prepared(data, preprocessing(self.steps)) if self.steps else data
 
     @property
     def augmentation(self) -> str:
-        """The data augmentation that suits all samples of the kind: what is heard may come earlier or later, slower or
-        faster."""
+        """Default data augmentation of the kind: spectrograms are shifted and stretched in time, others unchanged."""
         return f"time={max(1, round(self.input[0] / 10))},stretch=0.15" if self.kind == SPECTROGRAM else ""
 
     @property
     def resizable(self) -> bool:
-        """Whether samples are images of bytes, which can be resized."""
+        """Whether samples are byte images, which can be resized."""
         (values,) = self.train.inputs.values()
         return (
             self.kind == IMAGE
@@ -92,7 +90,7 @@ class LearningTask:
         )
 
     def resized(self, shape: Shape) -> LearningTask:
-        """The task of smaller images."""
+        """The task with images resized to `shape`."""
         if shape == self.input:
             return self
         step = f"resize={shape[1]}x{shape[0]}"
@@ -100,26 +98,25 @@ class LearningTask:
         return replace(self, input=shape, train=train, validation=held, steps=step)
 
     def inputs(self, data: Dataset, scale: float = 1.0) -> Array:
-        """Prepared samples as networks are trained with them: [samples, *input] float32, divided by a scale."""
+        """Preprocessed samples as network inputs: [samples, *input] float32, divided by `scale`."""
         (values,) = data.inputs.values()
         scaled: Array = (values.reshape(len(values), *self.input) / scale).astype(np.float32)
         return scaled
 
     def accuracy(self, model: Any, data: Dataset) -> float:
-        """The accuracy of a model on prepared samples, whose first output is scores, or the index of a class; of a
-        regression the coefficient of determination."""
+        """Accuracy (or R2) of a model on preprocessed samples; its first output is scores or a class index."""
         graph = load(model)
         tensor = graph.tensors[graph.outputs[0]]
-        given = outputs(graph, data.cases(graph))[0]
+        raw = outputs(graph, data.cases(graph))[0]
         assert data.labels is not None
         if self.classes and tensor.dtype.integer and tensor.quant is None:
-            return float((given.reshape(-1) == data.labels).mean())
-        answers = real(tensor, given)
+            return float((raw.reshape(-1) == data.labels).mean())
+        answers = real(tensor, raw)
         return agreement(answers.reshape(len(answers), -1), data.labels, self.classes)
 
 
 def agreement(answers: Array, labels: Array, classes: bool) -> float:
-    """The share of right answers [samples, scores], or the coefficient of determination of [samples, values]."""
+    """Accuracy of scores [samples, classes], or R2 of values [samples, values]."""
     if classes:
         chosen = answers.argmax(1) if answers.shape[1] > 1 else answers[:, 0] > 0.5
         return float((chosen == labels).mean())
@@ -136,10 +133,9 @@ def learning_tasks(
     seed: int = 0,
     front_ends: Sequence[str] = (),
 ) -> tuple[LearningTask, ...]:
-    """The task of labelled data: one, or one behind each front end, of which raw sounds have several.
+    """The tasks of labelled data: one, or for raw sound one per audio front end.
 
-    Without data to `validate` with, a part of the training data is held out: the same share of each class, chosen by
-    the seed."""
+    Without `validate`, a part of the training data is held out, stratified by class and chosen by `seed`."""
     chosen = kind or kind_of(train)
     if chosen not in KINDS:
         raise MoteError(f"'{chosen}' is no kind of task", where="option task", remedy=f"use {', '.join(KINDS)}")
@@ -156,7 +152,7 @@ def learning_tasks(
 
 
 def kind_of(data: Dataset) -> str:
-    """The kind of task, by the shape and type of a sample."""
+    """The kind of task, inferred from sample shape and type."""
     (values,) = data.inputs.values()
     shape = values.shape[1:]
     if len(shape) == 1:
@@ -176,7 +172,7 @@ def kind_of(data: Dataset) -> str:
 
 
 def network_shape(kind: str, shape: Shape, where: str) -> Shape:
-    """The shape in which a network takes samples of a kind."""
+    """Network input shape for samples of a kind."""
     forms: Mapping[str, Mapping[int, Shape]] = {
         TABLE: {1: shape, 2: (int(np.prod(shape)),), 3: (int(np.prod(shape)),)},
         SERIES: {1: (*shape, 1, 1), 2: (shape[0], 1, *shape[1:]), 3: shape},
@@ -193,7 +189,7 @@ def network_shape(kind: str, shape: Shape, where: str) -> Shape:
 
 
 def split(data: Dataset, classes: bool, seed: int) -> tuple[Dataset, Dataset]:
-    """Samples to train on and held-out ones, in the order of the data."""
+    """Splits data into training and validation samples, keeping their order."""
     assert data.labels is not None
     share = 0.2 if len(data) < MANY else 0.1
     rng = np.random.default_rng(seed)
@@ -213,13 +209,13 @@ def split(data: Dataset, classes: bool, seed: int) -> tuple[Dataset, Dataset]:
 
 
 def spread_samples(data: Dataset, most: int) -> Dataset:
-    """A number of samples, evenly spread over the data."""
+    """At most `most` samples, evenly spaced over the data."""
     return data if len(data) <= most else data.take(np.linspace(0, len(data) - 1, most).round().astype(int))
 
 
 def _task(kind: str, train: Dataset, held: Dataset, classes: bool, front_end: str) -> LearningTask:
-    """The task behind a front end; rows and series are standardized by channel, other data by its scale only, which
-    a first layer takes over exactly, whatever its padding."""
+    """The task with an audio front end ("" for none). Tables and series are standardized by channel; other data is only
+    scaled, which the first layer absorbs exactly whatever its padding."""
     steps = front_end
     part, rest = (prepared(data, preprocessing(front_end)) if front_end else data for data in (train, held))
     if kind in (TABLE, SERIES):
@@ -250,7 +246,7 @@ def _task(kind: str, train: Dataset, held: Dataset, classes: bool, front_end: st
 
 
 def _standardization(data: Dataset) -> str:
-    """Steps that give every channel the mean 0 and the deviation 1 over the training data."""
+    """Preprocessing steps that standardize every channel to mean 0 and deviation 1 of the training data."""
     (values,) = data.inputs.values()
     rows = values.reshape(-1, values.shape[-1]).astype(np.float64)
     deviation = rows.std(0)

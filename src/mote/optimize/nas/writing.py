@@ -1,4 +1,4 @@
-"""The folder of a search: files of its members, their C projects, and the page of the report."""
+"""Writes the output folder of a search: model files, C projects and the HTML report."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from mote.optimize.nas.member import SearchMember
 from mote.version import __version__
 
 PROJECT = "c"
-"""The folder of a member's C project."""
+"""Subfolder of a member's C project."""
 _STYLE = (
     ":root{color-scheme:light dark}body{font:15px/1.5 system-ui,sans-serif;max-width:75rem;margin:2rem auto;padding:0"
     " 1rem}img{max-width:100%}pre{overflow-x:auto;padding:.6rem;border:1px solid #8885}table{font-size:14px}"
@@ -22,14 +22,14 @@ _STYLE = (
 
 
 def member_files(member: SearchMember, settings: Settings) -> dict[str, str | bytes]:
-    """All files of a member by their paths below the folder of a search."""
+    """Contents of all files of a member, by path below the output folder."""
     project = compiled_model(member.data, settings, member.options).project
     models = {f"{member.name}/{name}": data for name, data in member.files.items()}
     return {**models, **{f"{member.name}/{PROJECT}/{name}": text for name, text in project.files.items()}}
 
 
 def option_words(options: Mapping[str, Any]) -> list[str]:
-    """Options of a command as its words: empty ones are left out, True is a switch, and lists are repeated."""
+    """Command-line words of options: empty values are omitted, True is a switch, lists repeat the option."""
     words = []
     for name, value in options.items():
         for one in value if isinstance(value, list | tuple) else [value]:
@@ -43,27 +43,29 @@ def option_words(options: Mapping[str, Any]) -> list[str]:
     return words
 
 
-def member_commands(member: SearchMember, folder: str, told: Mapping[str, Any]) -> list[str]:
-    """Commands that test a member and compile it again, by the options that the search was told."""
+def member_commands(member: SearchMember, folder: str, options: Mapping[str, Any]) -> list[str]:
+    """Commands that evaluate a member and compile it again; `options` are those of the search."""
     model = str(Path(folder) / member.name / member.model)
-    steps = ",".join(filter(None, (told.get("preprocess"), member.steps)))
-    data = {"data": told["test"], **{name: told.get(name) for name in ("inputs", "labels")}, "preprocess": steps}
-    parts = {name: told.get(name) for name in ("target", "trust-target", "ram", "flash", "optimize")}
+    steps = ",".join(filter(None, (options.get("preprocess"), member.steps)))
+    data = {"data": options["test"], **{name: options.get(name) for name in ("inputs", "labels")}, "preprocess": steps}
+    parts = {name: options.get(name) for name in ("target", "trust-target", "ram", "flash", "optimize")}
     return [
         join(["mote", "evaluate", model, *option_words(data)]),
         join(["mote", "compile", model, *option_words({**parts, **member.options}), "-o", f"build/{member.name}"]),
     ]
 
 
-def report_page(title: str, said: Sequence[str], drawn: str, models: str, commands: Sequence[str], beside: str) -> str:
-    """The report as one HTML file that needs no other; `drawn` and `models` are HTML already."""
+def report_page(
+    title: str, paragraphs: Sequence[str], drawn: str, models: str, commands: Sequence[str], footnote: str
+) -> str:
+    """The report as one self-contained HTML file; `drawn` and `models` are already HTML."""
     parts = [
         f"<h1>{escape(title)}</h1>",
-        *(f"<p>{escape(line)}</p>" for line in said),
+        *(f"<p>{escape(line)}</p>" for line in paragraphs),
         drawn,
         "<h2>Models</h2>",
         models,
-        f"<p>{escape(beside)}</p>" if beside else "",
+        f"<p>{escape(footnote)}</p>" if footnote else "",
         "<h2>Commands</h2>",
         f"<pre>{escape(chr(10).join(commands))}</pre>",
         f"<footer>Mote {escape(__version__)}</footer>",

@@ -1,5 +1,5 @@
-"""Parallel searches: evaluates one function many times, in this process, in worker processes, or on a cluster; keeps a
-journal, and selects the Pareto front. Nothing here depends on what is searched."""
+"""Parallel evaluation for searches: runs one function many times in this process, in worker processes or on a cluster,
+keeps a journal, and selects Pareto fronts. Independent of what is searched."""
 
 from mote.optimize.search.front import front
 from mote.optimize.search.journal import Journal, digest

@@ -1,7 +1,6 @@
-"""Choose one option per item, where every option has a price and a harm (a multiple-choice knapsack).
+"""Multiple-choice knapsack: choose one option per item, where every option has a price and a harm.
 
-Prices and harms are assumed to be additive, which is a good heuristic for what to evaluate; the evaluation decides.
-"""
+Prices and harms are assumed to be additive: a heuristic for what to evaluate next; the evaluation decides."""
 
 from __future__ import annotations
 
@@ -34,8 +33,8 @@ def harm(table: Table, choice: Choice) -> float:
 
 
 def path(table: Table) -> list[Choice]:
-    """The path from the cheapest choice to the least harmful one along the convex hull: one item at a time, best
-    exchange rate first."""
+    """Choices from the cheapest to the least harmful along the convex hull: one item changes at a time, best exchange
+    rate first."""
     hulls = [_hull(options) for options in table]
     choice = [hull[0] for hull in hulls]
     steps = [(_rate(table[i], a, b), i, k) for i, hull in enumerate(hulls) for k, (a, b) in enumerate(pairwise(hull))]
@@ -59,13 +58,13 @@ def _hull(options: Mapping[str, PricedOption]) -> list[str]:
 
 
 def _rate(options: Mapping[str, PricedOption], one: str, other: str) -> float:
-    """The price per unit of harm avoided, from one option to another."""
+    """Price per unit of harm avoided when switching from one option to another."""
     return (options[other].price - options[one].price) / (options[one].harm - options[other].harm)
 
 
 def neighbours(table: Table, choice: Choice) -> list[Choice]:
-    """Choices that should be cheaper: another option for one item, or for two, of which one gets more expensive and
-    less harmful. Those that do no more harm come first, then those that save most per unit of harm."""
+    """Choices that should be cheaper, by changing one item, or two of which one gets more expensive and less harmful.
+    Those without additional harm come first, then by saving per added harm."""
     changes = [(i, name) for i, options in enumerate(table) for name in options if name != choice[i]]
     pairs = [
         (one, other)
@@ -96,8 +95,8 @@ def _changed(choice: Choice, *changes: tuple[int, str]) -> Choice:
 
 
 def first_good(count: int, at_once: int, good: Callable[[Sequence[int]], Sequence[bool]]) -> int | None:
-    """The first good index by k-ary search, where all indices behind a good one are good: `good` evaluates a few at
-    once. None where none is good."""
+    """First index for which `good` holds, by k-ary search; assumes that all later indices are good too. `good`
+    evaluates several indices at once. None if none is good."""
     bad, best = -1, count
     while best - bad > 1:
         asked = sorted({bad + (best - bad) * k // (at_once + 1) for k in range(1, at_once + 1)} - {bad})

@@ -1,8 +1,7 @@
-"""Evaluations on a Dask cluster.
+"""Evaluates items on a Dask cluster.
 
-Shared data is a Dask future that workers pass to each other, and that Dask recomputes when its workers die. An
-evaluation refers to it, and carries its item only.
-"""
+Shared data is a Dask future that workers pass on to each other and that Dask recomputes if workers die; a task holds a
+reference to it and its item."""
 
 from __future__ import annotations
 
@@ -21,15 +20,16 @@ from mote.optimize.search.work import Function, Outcome, Outcomes, died, other_v
 from mote.version import __version__
 
 CONNECT = 10.0
-"""Seconds until a scheduler must answer."""
+"""Seconds to wait for the scheduler to answer."""
 ARRIVE = 30.0
-"""Seconds until the first worker must arrive."""
+"""Seconds to wait for the first worker."""
 LOGGERS = ("distributed", "distributed.client")
-"""Loggers that are silenced, as they print tracebacks of errors that are reported anyway."""
+"""Loggers to silence, since they print tracebacks of errors that are reported anyway."""
 
 
 class Cluster:
-    """Workers behind a Dask scheduler; `most`: evaluations at once, 0: one per thread."""
+    """Executes evaluations on the workers of a Dask scheduler; `most` is the maximum number of concurrent evaluations,
+    0 for one per thread."""
 
     def __init__(self, shared: Any, address: str, most: int) -> None:
         data = packed("what is searched", shared)
@@ -42,7 +42,7 @@ class Cluster:
         try:
             self._client = self._dask.Client(address, timeout=CONNECT, set_as_default=False)
         except Exception as error:
-            self._unsilence()
+            self._restore_loggers()
             raise MoteError(
                 f"no scheduler of Dask answers ({_line(error)})",
                 where=f"scheduler {address}",
@@ -79,9 +79,9 @@ class Cluster:
     def close(self) -> None:
         with suppress(Exception):
             self._client.close(timeout=CONNECT)
-        self._unsilence()
+        self._restore_loggers()
 
-    def _unsilence(self) -> None:
+    def _restore_loggers(self) -> None:
         for name, level in self._silenced.items():
             logging.getLogger(name).setLevel(level)
 
@@ -91,7 +91,7 @@ class Cluster:
             return self._client.submit(function, *arguments, **options)
 
     def _outcome(self, future: Any, name: str) -> Outcome:
-        """The outcome of an evaluation. Where a result was lost with its worker, Dask evaluates it again, once."""
+        """Outcome of a finished future. If the result was lost with its worker, Dask has evaluated it again once."""
         where = f"scheduler {self._address}"
         try:
             outcome = future.result()
@@ -107,7 +107,8 @@ class Cluster:
         return outcome
 
     def _check_workers(self) -> None:
-        """Checks that every worker has this version of Mote. Later workers are checked when they evaluate something."""
+        """Raises an error unless every worker has this version of Mote; workers that join later are checked per
+        evaluation."""
         try:
             self._client.wait_for_workers(1, timeout=ARRIVE)
             versions = self._client.run(locate, "mote.version.__version__")

@@ -1,5 +1,4 @@
-"""`mote explore`: the Pareto front of a model's plans from the least RAM to the fastest, each with a name to compile it
-by."""
+"""`mote explore`: the Pareto front of a model's plans from least RAM to fastest, each with a name to compile it by."""
 
 from __future__ import annotations
 
@@ -43,19 +42,19 @@ from mote.optimize.search import Runner, digest, front
 from mote.optimize.search.session import searching, sendable
 
 POINTS = 8
-"""Number of budgets between the least RAM and the fastest plan."""
+"""Number of RAM budgets between the least RAM and the fastest plan."""
 BUDGET = "ram-"
-"""Prefix of the names of plans within a budget."""
+"""Prefix of the names of plans within a RAM budget."""
 EVERYTHING = f"{BUDGET}{UNLIMITED}"
-"""A plan without a budget."""
+"""Name of the plan without a RAM budget."""
 
 
 @dataclass(frozen=True)
 class Point:
-    """A plan and its costs. Unmeasured values are None; flash is then the constants only."""
+    """A plan with its costs. Unmeasured values are None; `flash` is then the constants only."""
 
     name: str
-    """The name for `mote compile --point NAME`."""
+    """Name for `mote compile --point NAME`."""
     aliases: tuple[str, ...]
     """Other names of the plan."""
     arena: int
@@ -63,25 +62,25 @@ class Point:
     static: int
     """Bytes of other variables."""
     stack: int | None
-    """Bytes of stack; None where nothing was measured."""
+    """Bytes of stack; None if not measured."""
     instructions: int | None
-    """Instructions of an inference; None where nothing was measured."""
+    """Instructions of an inference; None if not measured."""
     cycles: int | None
     """Cycles by the core's cycle model."""
     estimate: int
-    """The planner's estimate of cycles, from the target's cost table."""
+    """Planner's estimate of cycles, from the target's cost table."""
     macs: int
-    """Multiply-accumulate operations."""
+    """MACs of an inference."""
     code: int | None
-    """Bytes of code; None where nothing was measured."""
+    """Bytes of code; None if not measured."""
     constants: int
     """Bytes of constants."""
     steps: int
     """Steps of the plan."""
     by_rows: int
-    """Number of operators that run by rows or by accumulators."""
+    """Number of operators that run row by row (including accumulation)."""
     external: int = 0
-    """Number of steps that other backends than Mote's own kernels compute."""
+    """Number of steps computed by other backends than Mote's kernels."""
 
     def __repr__(self) -> str:
         return f"<Point {self.name!r}: RAM {self.ram:,} bytes, flash {self.flash:,} bytes, cost {self.cost:,}>"
@@ -93,12 +92,12 @@ class Point:
 
     @property
     def flash(self) -> int:
-        """Bytes of constants, and of code where it was measured."""
+        """Bytes of constants, plus code if measured."""
         return self.constants + (self.code or 0)
 
     @property
     def cost(self) -> int:
-        """The cost that points are compared by: cycles, or the estimate where nothing was measured."""
+        """Cost by which points are compared: cycles, or the estimate if not measured."""
         return self.estimate if self.cycles is None else self.cycles
 
     @property
@@ -117,30 +116,30 @@ class Point:
 
 @dataclass(frozen=True)
 class Front:
-    """The Pareto front of a model's plans: more RAM always means fewer cycles."""
+    """Pareto front of a model's plans: more RAM always means fewer cycles."""
 
     model: str
-    """The model's file, or what its object is called."""
+    """Model file name, or a description of the model object."""
     target: str
-    """The target's name."""
+    """Name of the target."""
     input: str
-    """How the input is handed over: whole or by rows."""
+    """How the input is passed: whole or by rows."""
     optimize: str
-    """The optimization: speed, balanced or size."""
+    """Optimization policy: speed, balanced or size."""
     measured: str
-    """The tools that measured; empty where nothing was measured."""
+    """Names of the measuring tools; empty if nothing was measured."""
     reason: str
-    """The reason why nothing was measured."""
+    """Why nothing was measured; empty if something was."""
     points: tuple[Point, ...]
-    """Points by rising RAM and falling cost."""
+    """Points of the front by rising RAM and falling cost."""
     dominated: tuple[Point, ...]
-    """Dominated points."""
+    """Points off the front."""
     little_flash: tuple[Point, ...] = ()
-    """The plan with the least flash, and the one with little flash, if it is another."""
+    """The plan with the least flash and, if different, the one with little flash."""
     own: Front | None = None
-    """The front of Mote's own kernels alone, where `mote` was named among several backends."""
+    """The front with Mote's own kernels alone, if `mote` was named among several backends."""
     interruptions: tuple[Interruption, ...] = ()
-    """The times that a board was reset or lost meanwhile, and what was run again."""
+    """Board resets and losses during exploration, and what was rerun."""
 
     def __repr__(self) -> str:
         return f"<Front of {self.model!r} for {self.target}: {', '.join(p.name for p in self.points)}>"
@@ -158,7 +157,7 @@ class Front:
 
     @property
     def cost_name(self) -> str:
-        """The unit of the points' costs."""
+        """Unit of the points' costs."""
         return "cycles" if self.measured else "estimated cycles"
 
     def json(self) -> dict[str, Any]:
@@ -178,7 +177,7 @@ class Front:
         }
 
     def svg(self) -> str:
-        """The front as an SVG: RAM across, cost up."""
+        """The front as SVG: RAM on the x axis, cost on the y axis."""
         dots = [
             plans.FrontDot(
                 p.ram,
@@ -211,15 +210,15 @@ def explore(
     say: Say = silent,
     **options: Unpack[CompileOptions],
 ) -> Front:
-    """The front of a model. Options are the fields of Settings, of which `ram`, `least_ram` and `least_flash` are
+    """Computes the front of a model. Options are the fields of Settings; `ram`, `least_ram` and `least_flash` are
     ignored.
 
-    Where backends are `mote` and others, the result has the front of Mote's own kernels as well, as `own`.
-    `measure`: whether to run every plan on the emulated target; None: if the tools are installed. `board`: the board
-    that runs every plan instead, with its own counter of cycles. `scheduler` and
-    `workers`: where plans are made and measured (`mote.search.running`), without effect on the result. `journal`: a
-    file of results, from which an interrupted search continues. `say`: callback for progress.
-    """
+    If backends are `mote` and others, the result also has the front of Mote's own kernels, as `own`.
+
+    `measure`: whether to run every plan on the emulated target; None: if the tools are installed. `board`: run every
+    plan on this board with its own cycle counter instead. `scheduler` and `workers`: where plans are made and measured
+    (`mote.search.running`), without effect on the result. `journal`: a file of results, from which an interrupted
+    search continues. `say`: progress callback."""
     check_at_least("points", points, 1)
     settings, example_inputs = settings_and_examples(settings, example_inputs)
     settings = replace(board_settings(settings, options, board), ram=None, least_ram=False, least_flash=False)
@@ -246,8 +245,7 @@ def explore(
 
 
 def explore_around(compiled: Compiled, settings: Settings, points: int = POINTS, say: Say = silent) -> Front:
-    """The front of a model that was compiled with these settings, by estimates: where its plan is the default, it is
-    not made again."""
+    """The estimated front of a model compiled with these settings; its plan is reused if it is the default one."""
     assert compiled.model is not None
     wanted = replace(settings, ram=None, least_ram=False, least_flash=False)
     known = {DEFAULT: compiled} if wanted == settings else {}
@@ -257,7 +255,7 @@ def explore_around(compiled: Compiled, settings: Settings, points: int = POINTS,
 
 
 def _explored(task: ExplorationTask, search: _Search, reason: str) -> Front:
-    """The front of a task; `reason`: why nothing is measured, if nothing is."""
+    """The front of a task; `reason`: why nothing is measured."""
     search.plan()
     all_points = search.measure() if task.measured else [_point(plan, None) for plan in search.plans]
     best = front(sorted(all_points, key=lambda p: (p.ram, p.cost)), lambda p: p.ram, lambda p: p.cost)
@@ -277,7 +275,7 @@ def _explored(task: ExplorationTask, search: _Search, reason: str) -> Front:
 
 @dataclass(frozen=True)
 class ExplorationTask:
-    """The shared state of an exploration, sent to each worker once."""
+    """Shared input of an exploration, sent to each worker once."""
 
     model: Source
     settings: Settings
@@ -286,9 +284,9 @@ class ExplorationTask:
     emulator: str | None
     board: str | None = None
     pool: BoardPool | None = field(default=None, compare=False)
-    """The boards that the name means."""
+    """Boards that the option `board` means."""
     compiled: dict[str, Compiled] = field(default_factory=dict, compare=False, repr=False)
-    """Plans made in this process, by name, for measuring."""
+    """Models compiled in this process, by plan name."""
 
     def compile(self, name: str) -> Compiled:
         if name not in self.compiled:
@@ -298,10 +296,10 @@ class ExplorationTask:
 
 @dataclass(frozen=True)
 class Planned:
-    """A plan as workers report it."""
+    """Costs of a plan, as reported by workers."""
 
     code: str
-    """Digest of the generated C, which identifies equal plans."""
+    """Digest of the generated C, by which equal plans are recognized."""
     arena: int
     static: int
     estimate: int
@@ -329,7 +327,7 @@ class Measured:
 
 
 def planned(task: ExplorationTask, name: str) -> Planned | None:
-    """Plans a point by name; None where nothing fits the budget."""
+    """Evaluation function: plans a point by name; None if no plan fits its budget."""
     try:
         compiled = task.compile(name)
     except BudgetError:
@@ -352,7 +350,7 @@ def planned(task: ExplorationTask, name: str) -> Planned | None:
 
 
 def measured(task: ExplorationTask, name: str) -> Measured:
-    """Measures a point by name."""
+    """Evaluation function: measures a point by name."""
     compiled = task.compile(name)
     # A budget is one of arena and static memory: the stack is no reason to refuse it.
     unbound = replace(compiled, settings=replace(compiled.settings, ram=None))
@@ -381,19 +379,19 @@ def measured(task: ExplorationTask, name: str) -> Measured:
 
 
 @dataclass
-class _Found:
-    """A plan and its names."""
+class _NamedPlan:
+    """A plan with all its names."""
 
     plan: Planned
     names: list[str]
 
 
 class _Search:
-    """Plans for decreasing budgets, from the largest that has an effect to the least."""
+    """Finds plans for decreasing RAM budgets, from the largest one that has an effect to the least."""
 
     def __init__(self, runner: Runner, key: str, points: int, say: Say) -> None:
         self.runner, self.key, self.points, self.say = runner, key, points, say
-        self.plans: list[_Found] = []
+        self.plans: list[_NamedPlan] = []
         self.tools = ""
         self.tried = 0
 
@@ -416,8 +414,8 @@ class _Search:
         return points
 
     def _descend(self, budgets: Sequence[int], ram: int) -> dict[str, Planned]:
-        """Plans for falling budgets; a budget that the previous plan meets needs no new one. As many budgets are tried
-        at once as there are workers, some in vain."""
+        """Plans for falling budgets; a budget that the previous plan meets needs no new plan. As many budgets are
+        planned at once as there are workers, some unnecessarily."""
         plans = {}
         at_once = self.runner.capacity
         for first in range(0, len(budgets), at_once):
@@ -430,7 +428,7 @@ class _Search:
         return plans
 
     def _planned(self, names: Sequence[str]) -> list[Planned | None]:
-        """The plans of these names."""
+        """Plans by name; None where none fits."""
         plans = []
         for name, plan in self._results(planned, list(dict.fromkeys(names))):
             self._say_tried()
@@ -438,7 +436,7 @@ class _Search:
         return plans
 
     def _say_tried(self) -> None:
-        """Counts a plan, of at most one for each budget and those that have names."""
+        """Reports progress: plans so far of the maximum number of plans."""
         self.tried += 1
         most = self.points + len((LEAST, FASTEST, EVERYTHING, SMALLEST, SMALL, DEFAULT))
         self.say(f"planned {min(self.tried, most)} of {most} budgets...")
@@ -446,20 +444,20 @@ class _Search:
     def _results(
         self, function: Callable[[ExplorationTask, str], Any], names: Sequence[str]
     ) -> Iterator[tuple[str, Any]]:
-        """Results by name; those in the journal are not computed again."""
+        """Runs evaluations by name, skipping those already in the journal."""
         return self.runner.run(function, names, key=lambda name: digest(self.key, function.__name__, name))
 
     def _known(self, name: str, plan: Planned) -> Planned:
-        """The plan under its first name, if it is known."""
+        """The already known equal plan, which gets another name, or this new one."""
         for known in self.plans:
             if known.plan.code == plan.code:
                 known.names += [] if name in known.names else [name]
                 return known.plan
-        self.plans.append(_Found(plan, [name]))
+        self.plans.append(_NamedPlan(plan, [name]))
         return plan
 
 
-def _point(candidate: _Found, costs: Measured | None) -> Point:
+def _point(candidate: _NamedPlan, costs: Measured | None) -> Point:
     plan = candidate.plan
     budgets = sorted(int(n.removeprefix(BUDGET)) for n in candidate.names if n.startswith(BUDGET))
     fixed = [n for n in candidate.names if n in (DEFAULT, LEAST, FASTEST, SMALLEST, SMALL)]

@@ -1,4 +1,4 @@
-"""Pareto fronts."""
+"""Selection of Pareto fronts."""
 
 from __future__ import annotations
 
@@ -10,11 +10,10 @@ Point = TypeVar("Point")
 
 
 def front(points: Iterable[Point], *axes: Callable[[Point], float]) -> list[Point]:
-    """The non-dominated points, in order.
+    """The non-dominated points, in their original order.
 
-    Lower is better on each axis. A point dominates another that is nowhere better and somewhere worse; of equal points
-    the first stays. Points with NaN on some axis are omitted.
-    """
+    Lower is better on every axis. A point dominates another if it is nowhere worse and somewhere better; of equal
+    points the first one is kept. Points with NaN are omitted."""
     rated = [(tuple(axis(point) for axis in axes), i, point) for i, point in enumerate(points)]
     best: list[tuple[tuple[float, ...], int, Point]] = []
     for values, i, point in sorted(rated, key=lambda x: x[:2]):

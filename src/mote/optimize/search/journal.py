@@ -1,9 +1,7 @@
-"""A journal of results in a file, from which an interrupted search continues.
+"""A journal file of results, from which an interrupted search continues.
 
-The file has a line of JSON per result, with a key: a digest of everything that the result depends on. It is
-append-only, one write per line. A kill leaves at most one incomplete line, which is skipped; its result is computed
-again.
-"""
+Each line is JSON: a result with a key, the digest of everything it depends on. The file is append-only, one write per
+line; a kill leaves at most one incomplete line, which is skipped and computed again."""
 
 from __future__ import annotations
 
@@ -29,7 +27,7 @@ from mote.base.text import printable
 from mote.version import __version__
 
 HEAD = b'{"journal": "of a search by Mote", "format": 1}\n'
-"""The first line of every journal, so that no other file is appended to."""
+"""First line of every journal, so that other files are not appended to by mistake."""
 
 
 _NUMBERS: dict[Any, tuple[type, ...]] = {int: (int,), float: (float, int)}
@@ -37,7 +35,7 @@ _NUMBERS: dict[Any, tuple[type, ...]] = {int: (int,), float: (float, int)}
 
 
 class Journal:
-    """Results by key, of this search and of earlier ones in the same file."""
+    """Results by key, from this search and earlier ones with the same file."""
 
     def __init__(self, path: str | Path) -> None:
         self.path = str(path)
@@ -61,7 +59,7 @@ class Journal:
         return self._results[key]
 
     def read(self, key: str, form: Any = Any) -> Any:
-        """The result of a key, as a value of a type (see `restored`)."""
+        """Result of a key, parsed as type `form` (see `restored`)."""
         try:
             return restored(self._results[key], form)
         except (TypeError, ValueError):
@@ -72,7 +70,7 @@ class Journal:
             ) from None
 
     def add(self, key: str, name: str, value: Any) -> Any:
-        """Records a result (JSON or a dataclass); returns what a later search would read."""
+        """Appends a result (JSON or dataclass); returns it as a later search would read it."""
         kept = asdict(value) if is_dataclass(value) and not isinstance(value, type) else value
         line = json.dumps({"key": key, "name": name, "result": kept}).encode() + b"\n"
         self._append(b"\n" + line if self._torn else line)
@@ -99,8 +97,8 @@ class Journal:
 
 
 def restored(value: Any, form: Any) -> Any:
-    """Parses JSON as a value of a type: None, bool, int, float, str, dict[str, X], a TypedDict, a dataclass, or a union
-    of these; anything for other types. Raises TypeError or ValueError on a mismatch."""
+    """Parses JSON as a type: None, bool, int, float, str, dict[str, X], a TypedDict, a dataclass, or a union of these;
+    other types are not checked. Raises TypeError or ValueError on a mismatch."""
     if isinstance(form, UnionType):
         for one in get_args(form):
             with suppress(TypeError, ValueError):
@@ -125,7 +123,7 @@ def restored(value: Any, form: Any) -> Any:
 
 
 def returned(function: Callable[..., Any]) -> Any:
-    """The annotated return type of a function; Any without one."""
+    """Annotated return type of a function; Any without one."""
     try:
         return get_type_hints(unwrap(function)).get("return", Any)
     except (NameError, TypeError):
@@ -133,7 +131,7 @@ def returned(function: Callable[..., Any]) -> Any:
 
 
 def _results(text: bytes) -> Iterator[tuple[str, Any]]:
-    """Keys and results of all complete lines after the first."""
+    """(key, result) of all complete lines after the header."""
     for line in text.splitlines()[1:]:
         try:
             entry = parse_json(line)
@@ -144,7 +142,7 @@ def _results(text: bytes) -> Iterator[tuple[str, Any]]:
 
 
 def digest(*parts: Any) -> str:
-    """A digest of all parts and the version of Mote: bytes, text, numbers, arrays, None, and sequences, mappings, sets
+    """Hash of all parts and Mote's version; parts are bytes, text, numbers, arrays, None, and sequences, mappings, sets
     and dataclasses of them."""
     hashed = sha256()
     for piece in _pieces((__version__, *parts)):
@@ -154,7 +152,7 @@ def digest(*parts: Any) -> str:
 
 
 def _pieces(part: Any) -> Iterator[bytes]:
-    """An injective encoding of a part."""
+    """Unambiguous byte encoding of a value, for hashing."""
     if isinstance(part, Enum):
         part = part.value
     if isinstance(part, bytes):
@@ -181,5 +179,5 @@ def _pieces(part: Any) -> Iterator[bytes]:
 
 
 def _float(value: float) -> bytes:
-    """All bits of a float: its printed form is rounded."""
+    """Exact encoding of a float, as its printed form may be rounded."""
     return value.hex().encode()

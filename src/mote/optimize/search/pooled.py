@@ -1,4 +1,4 @@
-"""Evaluations on a pool of boards: in worker processes or on a cluster, as many at once as there are boards."""
+"""Evaluates items on a pool of boards, from worker processes or a cluster, one evaluation per board at once."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from mote.optimize.search.runner import run
 
 Item = TypeVar("Item")
 CHUNKS_A_BOARD = 4
-"""Pieces of work for each board: one that is lost costs no more than that, and no board waits long for the others."""
+"""Chunks of work per board: a lost chunk costs little, and boards finish about together."""
 
 
 def on_pool(
@@ -33,11 +33,10 @@ def on_pool(
     key: Callable[[Item], str] | None = None,
     name: Callable[[Item], str] = str,
 ) -> Iterator[tuple[Item, Any]]:
-    """Every item and `function(shared, board, item)` in the order of the items, whoever ran it.
+    """Yields each item with `function(shared, board, item)`, in item order.
 
-    `workers`: so many processes; 0: one for each board, and this process where there is one board only. With a
-    `scheduler` of Dask, its workers take the boards that are connected to their hosts.
-    """
+    `workers`: number of processes; 0: one per board, or this process for a single board. With a Dask `scheduler`, its
+    workers use the boards connected to their hosts."""
     count = workers or (0 if scheduler else pool.workers)
     job = pool.job(function)
     return run(job, items, shared, scheduler=scheduler, workers=count, journal=journal, key=key, name=name)
@@ -54,7 +53,7 @@ def pool_execution(
     scheduler: str = "",
     workers: int = 0,
 ) -> Execution:
-    """Inferences that are split among the boards of a pool. Those of a model with states are one piece of work."""
+    """Runs inferences split into chunks among the boards of a pool; a model with states runs as one chunk."""
     pieces = 1 if stateful else min(len(inputs), CHUNKS_A_BOARD * pool.size) or 1
     bounds = [len(inputs) * i // pieces for i in range(pieces + 1)]
     chunks = [inputs[a:b] for a, b in pairwise(bounds)]
@@ -78,7 +77,7 @@ def _run_chunk(shared: Any, board: BoardEntry, number: int) -> Execution:
 
 
 def _joined(parts: Sequence[Execution]) -> Execution:
-    """One execution of several."""
+    """Concatenates the executions of chunks."""
     instructions = [part.instructions for part in parts]
     steps = [part.steps for part in parts]
     stacks = [part.stack for part in parts if part.stack is not None]

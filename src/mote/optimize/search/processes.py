@@ -1,4 +1,4 @@
-"""Evaluations in worker processes on this host."""
+"""Evaluates items in worker processes on this host."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from mote.base.system import multiprocessing
 from mote.optimize.search.work import TRIES, Function, Outcome, Outcomes, died, packed, perform
 
 PATIENCE = 10.0
-"""Seconds that a worker has to clean up after it was asked to stop."""
+"""Seconds for a worker to clean up after it was asked to stop."""
 
 
 @dataclass
@@ -23,13 +23,13 @@ class _Worker:
     process: multiprocessing.context.SpawnProcess
     pipe: multiprocessing.connection.Connection
     item: int | None = None
-    """The index of its current item."""
+    """Index of its current item; None if idle."""
     ready: bool = False
     """Whether it has received the shared data."""
 
 
 class Processes:
-    """Worker processes, spawned rather than forked, so that they share no threads and locks."""
+    """Executes evaluations in worker processes, spawned rather than forked, so that they share no threads or locks."""
 
     def __init__(self, shared: Any, count: int) -> None:
         self.capacity = count
@@ -43,7 +43,7 @@ class Processes:
         try:
             while waiting or self._busy:
                 self._hand_out(waiting)
-                for worker in self._heard():
+                for worker in self._responding():
                     number, outcome = worker.item, _received(worker.pipe)
                     assert number is not None
                     if not worker.ready:
@@ -52,7 +52,7 @@ class Processes:
                         worker.item = None
                         yield number, outcome
                     else:
-                        self._dismiss(worker)
+                        self._stop(worker)
                         deaths[number] += 1
                         if deaths[number] == TRIES:
                             yield number, Outcome(error=died(names[number]))
@@ -60,20 +60,20 @@ class Processes:
                             waiting.appendleft((number, sent[number]))
         finally:
             for worker in self._busy:  # at what nobody waits for any more
-                self._dismiss(worker)
+                self._stop(worker)
 
     def close(self) -> None:
         for worker in self._workers:
             worker.process.terminate()
         for worker in list(self._workers):
-            self._dismiss(worker)
+            self._stop(worker)
 
     @property
     def _busy(self) -> list[_Worker]:
         return [worker for worker in self._workers if worker.item is not None]
 
     def _hand_out(self, waiting: deque[tuple[int, bytes]]) -> None:
-        """Gives every idle worker an item, and starts workers while there is work for them."""
+        """Sends an item to every idle worker, and starts workers while there are items left."""
         free = [worker for worker in self._workers if worker.item is None]
         more = min(self.capacity - len(self._workers), len(waiting) - len(free))
         free += [self._start() for _ in range(more)]
@@ -84,8 +84,8 @@ class Processes:
                     worker.pipe.send_bytes(self._shared)
                 worker.pipe.send_bytes(message)
 
-    def _heard(self) -> list[_Worker]:
-        """The workers that have sent something or died; blocks for at least one."""
+    def _responding(self) -> list[_Worker]:
+        """Workers that have sent a result or died; blocks until there is one."""
         by_pipe = {worker.pipe: worker for worker in self._busy}
         return [
             by_pipe[pipe]
@@ -103,7 +103,7 @@ class Processes:
         self._workers.append(worker)
         return worker
 
-    def _dismiss(self, worker: _Worker) -> None:
+    def _stop(self, worker: _Worker) -> None:
         worker.process.terminate()
         worker.process.join(PATIENCE)
         if worker.process.is_alive():
@@ -113,19 +113,19 @@ class Processes:
         self._workers.remove(worker)
 
 
-def _is_ready(said: Outcome | None) -> bool:
-    """Whether a new worker is ready; raises the reason where it is not."""
-    if said is None:
+def _is_ready(outcome: Outcome | None) -> bool:
+    """Whether a new worker has started; raises its error otherwise."""
+    if outcome is None:
         raise MoteError(
             "a worker process ended while it was started",
             remedy="workers import the script that starts them: let it search below `if __name__ == '__main__':`",
         )
-    said.get()
+    outcome.get()
     return True
 
 
 def _received(pipe: multiprocessing.connection.Connection) -> Outcome | None:
-    """A worker's message; None where it died."""
+    """Outcome sent by a worker; None if it died."""
     try:
         outcome = pickle.loads(pipe.recv_bytes())
     except (EOFError, OSError):
@@ -135,13 +135,13 @@ def _received(pipe: multiprocessing.connection.Connection) -> Outcome | None:
 
 
 def _work(pipe: multiprocessing.connection.Connection) -> None:
-    """The main loop of a worker: ends when the pipe is closed, or on request."""
+    """Main loop of a worker process: ends when the pipe is closed or on request."""
     with suppress(StoppedError, EOFError, OSError), stopping():
-        made = perform(_unpacked, None, pipe.recv_bytes())
-        pipe.send_bytes(pickle.dumps(replace(made, value=None)))
+        shared = perform(_unpacked, None, pipe.recv_bytes())
+        pipe.send_bytes(pickle.dumps(replace(shared, value=None)))
         while True:
             function, item = pickle.loads(pipe.recv_bytes())
-            pipe.send_bytes(pickle.dumps(perform(function, made.value, item)))
+            pipe.send_bytes(pickle.dumps(perform(function, shared.value, item)))
 
 
 def _unpacked(_: None, data: bytes) -> Any:

@@ -1,5 +1,5 @@
-"""Runs a function over items: in this process, in worker processes, or on a cluster. Results and their order do not
-depend on where, on the number of workers, nor on workers that die."""
+"""Runs a function over items in this process, in worker processes or on a cluster. Results and their order do not
+depend on where it runs, on the number of workers, or on workers that die."""
 
 from __future__ import annotations
 
@@ -18,14 +18,15 @@ Item = TypeVar("Item")
 
 
 class Runner:
-    """Evaluates items, round after round, with the same workers."""
+    """Evaluates rounds of items with the same workers."""
 
     def __init__(self, team: Team, journal: Journal | None = None) -> None:
         self._team, self._journal = team, journal
 
     @property
     def capacity(self) -> int:
-        """How many evaluations run at once: callers that may not need all results ask for so many."""
+        """Number of concurrent evaluations; callers that may not need all results should request this many at a
+        time."""
         return self._team.capacity
 
     def run(
@@ -36,12 +37,11 @@ class Runner:
         key: Callable[[Item], str] | None = None,
         name: Callable[[Item], str] = str,
     ) -> Iterator[tuple[Item, Any]]:
-        """Every item and `function(shared, item)`, in the order of the items; an error when its item's turn comes.
+        """Yields each item with `function(shared, item)`, in item order; an item's error is raised at its turn.
 
         `key(item)` is the digest (`mote.search.digest`) of everything that a result depends on: results in the journal
-        are not evaluated again, and new ones are written immediately. Results must then be JSON or dataclasses of it,
-        of the type that `function` is annotated to return. `name(item)` is what messages call an item.
-        """
+        are not evaluated again, and new ones are written at once. Results must then be JSON or dataclasses, of the
+        annotated return type of `function`. `name(item)` describes an item in messages."""
         wanted = list(items)
         names = [name(item) for item in wanted]
         journal = self._journal if key is not None else None
@@ -68,11 +68,10 @@ class Runner:
 def running(
     shared: Any = None, *, scheduler: str = "", workers: int = 0, journal: str | Path | None = None
 ) -> Iterator[Runner]:
-    """A runner of functions of `shared`, which is sent to each worker once, and an item.
+    """Context manager of a runner for functions of (`shared`, item); `shared` is sent to each worker once.
 
-    `scheduler`: the address of a scheduler of Dask. `workers`: so many processes, or with a scheduler so many
-    evaluations at once; 0: this process, or as many as the cluster has threads.
-    """
+    `scheduler`: address of a Dask scheduler. `workers`: number of processes, or with a scheduler of concurrent
+    evaluations; 0: this process, or as many as the cluster has threads."""
     if workers < 0:
         raise MoteError(f"{workers} is less than 0", where="option workers")
     kept = None if journal is None else Journal(journal)
@@ -80,7 +79,7 @@ def running(
     if scheduler:
         team = Cluster(shared, scheduler, workers)
     else:
-        team = Processes(shared, workers) if workers else _Here(shared)
+        team = Processes(shared, workers) if workers else _InProcess(shared)
     with closing(team):
         yield Runner(team, kept)
 
@@ -101,8 +100,8 @@ def run(
         yield from runner.run(function, items, key=key, name=name)
 
 
-class _Here:
-    """Evaluates in this process, lazily; errors propagate unchanged."""
+class _InProcess:
+    """Evaluates items in this process, lazily; errors propagate unchanged."""
 
     capacity = 1
 

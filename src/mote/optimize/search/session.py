@@ -1,4 +1,4 @@
-"""Searches whose evaluations may run in other processes, and the models that can be sent there."""
+"""Searches over models whose evaluations may run in other processes."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from mote.frontends import Format, Source
 from mote.optimize.search import Runner, running
 
 OBJECTS = {Format.SKLEARN, Format.XGBOOST}
-"""Formats whose files do not represent the object completely."""
+"""Model formats whose files do not represent the object completely."""
 
 
 def sendable(source: Source) -> Source:
-    """A model without its original object, where the file is equivalent: workers get the file."""
+    """A model source that can be pickled for workers: without its Python object if the file is equivalent."""
     return source if source.format in OBJECTS else replace(source, origin=None)
 
 
@@ -26,7 +26,8 @@ def sendable(source: Source) -> Source:
 def searching(
     task: Any, *, scheduler: str = "", workers: int = 0, journal: str | Path | None = None
 ) -> Iterator[Runner]:
-    """A runner for models. Those with user-defined operators or kernels stay in this process, which registered them."""
+    """Context manager of a runner for models. User-defined operators and kernels are registered in this process only,
+    so they cannot run in workers."""
     if (scheduler or workers) and library.added():
         raise MoteError(
             f"operators and kernels of your own ({', '.join(library.added())}) are known in this process only",

@@ -1,4 +1,4 @@
-"""One evaluation in a worker: what is sent, and what is returned."""
+"""A single evaluation in a worker: function, outcome and serialization."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from mote.base.errors import InternalError, MoteError, explained
 from mote.version import __version__
 
 TRIES = 3
-"""Workers that may die on an item before it is given up."""
+"""Number of workers that may die on an item before it is given up."""
 
 Function = Callable[[Any, Any], Any]
-"""The evaluated function of (shared, item). Workers import it by name, so it is at the top level of a module."""
+"""Evaluated function of (shared, item); a top-level function, as workers import it by name."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """The outcome of an item: a value, or a MoteError."""
+    """Outcome of an evaluation: a value or an error."""
 
     value: Any = None
     error: MoteError | InternalError | None = None
     traceback: str = ""
-    """Traceback of a bug, as text: exceptions with tracebacks cannot be pickled."""
+    """Traceback of an unexpected error as text, since tracebacks cannot be pickled."""
 
     def get(self) -> Any:
         """Returns the value or raises the error."""
@@ -36,25 +36,25 @@ class Outcome:
 
 
 Outcomes = Generator[tuple[int, Outcome], None, None]
-"""Indices and outcomes of items, as they complete."""
+"""Generator of (item index, outcome), in order of completion."""
 
 
 class Team(Protocol):
-    """An executor of evaluations."""
+    """Protocol of executors of evaluations."""
 
     @property
     def capacity(self) -> int:
-        """Number of evaluations that run at once."""
+        """Number of concurrent evaluations."""
 
     def outcomes(self, function: Function, items: Sequence[Any], names: Sequence[str]) -> Outcomes:
-        """Outcomes of all items, in any order. An item whose worker dies is retried, TRIES times at most."""
+        """Yields the outcomes of all items in any order. An item whose worker dies is retried up to TRIES times."""
 
     def close(self) -> None:
         """Stops the workers."""
 
 
 def packed(what: str, thing: Any) -> bytes:
-    """Pickles an object for workers."""
+    """Pickles an object for workers; `what` describes it in the error message."""
     try:
         return pickle.dumps(thing, pickle.HIGHEST_PROTOCOL)
     except Exception as error:
@@ -66,7 +66,7 @@ def packed(what: str, thing: Any) -> bytes:
 
 
 def died(name: str, where: str = "") -> MoteError:
-    """The error for an item that workers die of."""
+    """Error for an item on which workers keep dying."""
     return MoteError(
         f"{name}: the worker that evaluated it died {TRIES} times, the last time without a word",
         where=where,
@@ -86,34 +86,37 @@ def perform(function: Function, shared: Any, item: Any) -> Outcome:
 
 
 def _failed(error: Exception) -> Outcome:
-    told = explained(error)
-    return Outcome(error=told, traceback="" if isinstance(told, MoteError) else "".join(format_exception(error)))
+    reported = explained(error)
+    return Outcome(
+        error=reported, traceback="" if isinstance(reported, MoteError) else "".join(format_exception(error))
+    )
 
 
 _ONE_AT_A_TIME = Lock()
 _KEPT: dict[str, Any] = {}
-"""Shared data by digest, unpickled once in each process of a cluster."""
+"""Unpickled shared data by digest, cached per cluster process."""
 
 
 def perform_packed(function: bytes, shared: bytes, key: str, item: bytes, version: str) -> Outcome:
-    """Evaluates pickled arguments in a cluster's worker. Workers may have several threads, but evaluations change
-    process-wide state (signals, output), so only one runs at a time."""
+    """Evaluates pickled arguments in a cluster worker. Evaluations change process-wide state (signals, output), so only
+    one runs at a time even if the worker has several threads."""
     if version != __version__:
         return Outcome(error=other_version(version, {"a worker": __version__}))
     with _ONE_AT_A_TIME:
         try:
             if key not in _KEPT:
-                made = pickle.loads(shared)
+                unpickled = pickle.loads(shared)
                 _KEPT.clear()
-                _KEPT[key] = made
-            evaluated, given = pickle.loads(function), pickle.loads(item)
+                _KEPT[key] = unpickled
+            evaluated, argument = pickle.loads(function), pickle.loads(item)
         except Exception as error:
             return _failed(error)
-        return perform(evaluated, _KEPT[key], given)
+        return perform(evaluated, _KEPT[key], argument)
 
 
 def other_version(mine: str, others: dict[str, str]) -> MoteError:
-    """The error for workers with another version of Mote: versions by name, empty where it is not installed."""
+    """Error for workers with another version of Mote; `others` maps worker to version, empty if Mote is not
+    installed."""
     listed = "; ".join(
         f"{worker} has {f'Mote {version}' if version else 'no Mote'}" for worker, version in others.items()
     )

@@ -25,28 +25,28 @@ class AugmentStep:
     """A step of data augmentation."""
 
     make: Callable[..., Step]
-    """The step with the numbers after its name."""
+    """Creates the augmentation function from its numeric parameters."""
     rank: int
-    """Axes of a sample that it needs."""
+    """Minimum number of axes of a sample."""
     example: str
     numbers: int = 1
-    """Numbers that it takes at most, with an x between them."""
+    """Maximum number of numeric parameters, separated by x."""
 
 
 def augmentation(text: str, graph: Graph, seed: int = 0) -> Augment | None:
-    """Parses an augmentation for the inputs of a graph: see `augmenting`."""
+    """Parses an augmentation for a graph's inputs; see `augmenting`."""
     return augmenting(text, [graph.tensors[t].shape[1:] for t in graph.inputs], seed) if text else None
 
 
 def augmenting(text: str, shapes: Sequence[Sequence[int]], seed: int = 0) -> Augment | None:
-    """Parses an augmentation such as "flip,shift=4" for inputs whose samples have these shapes. None where the text is
-    empty. A seed gives the same samples on every machine, except noise on an accelerator.
+    """Parses an augmentation such as "flip,shift=4" for inputs with these sample shapes; None for empty text. Equal
+    seeds give equal samples on every machine, except noise on an accelerator.
 
-    `flip` flips a random half of images horizontally, `shift=4` shifts images by up to that many pixels with edge
-    padding, `cutout=8` sets a square to their mean; `time=4` shifts along the first axis, which is time, `stretch=0.1`
-    makes that up to so much longer or shorter, `mask=8x2` sets up to so many steps of time and so many bins or channels
-    to the mean (`mask=4`: four of each), `noise=0.1` adds noise of so many standard deviations, `gain=0.2` multiplies
-    by up to so much more or less than 1."""
+    `flip` mirrors a random half of the images horizontally, `shift=4` shifts images by up to 4 pixels with edge
+    padding, `cutout=8` replaces an 8x8 square by the mean; `time=4` shifts by up to 4 steps along the first axis
+    (time), `stretch=0.1` changes the duration by up to 10%, `mask=8x2` replaces up to 8 time steps and up to 2 bins or
+    channels by the mean (`mask=4`: 4 of each), `noise=0.1` adds noise of 0.1 standard deviations, `gain=0.2` scales by
+    0.8 to 1.2."""
     words = [word.strip() for word in text.split(",")] if text else []
     if not words:
         return None
@@ -57,11 +57,11 @@ def augmenting(text: str, shapes: Sequence[Sequence[int]], seed: int = 0) -> Aug
         kind = "image input" if rank == 3 else "input" if rank < 2 else "input of several steps of time"
         raise MoteError(f"is for models with one {kind}; this one takes {shown}", where=_WHERE)
     random = torch.Generator().manual_seed(seed)
-    made = [step.make(*numbers) for step, numbers in steps]
+    augmentations = [step.make(*numbers) for step, numbers in steps]
 
     def augment(inputs: Sequence[Value]) -> Sequence[Value]:
         samples = inputs[0]
-        for step in made:
+        for step in augmentations:
             samples = step(samples, random)
         return [samples]
 
@@ -84,13 +84,13 @@ def _step(word: str) -> tuple[AugmentStep, list[float]]:
 
 
 def _flipped(pictures: Value, random: torch.Generator) -> Value:
-    """Flips a random half of [N, height, width, channels] horizontally."""
+    """Mirrors a random half of images [N, height, width, channels] horizontally."""
     chosen = torch.rand(len(pictures), 1, 1, 1, generator=random) < 0.5
     return torch.where(chosen.to(pictures.device), pictures.flip(2), pictures)
 
 
 def _shifted(pictures: Value, most: int, random: torch.Generator) -> Value:
-    """Shifts each image by a random number of pixels, vertically and horizontally."""
+    """Shifts each image by random numbers of pixels vertically and horizontally."""
     count, height, width, _ = pictures.shape
     wide = functional.pad(pictures.permute(0, 3, 1, 2), (most,) * 4, mode="replicate").permute(0, 2, 3, 1)
     down, right = torch.randint(0, 2 * most + 1, (2, count, 1), generator=random).to(pictures.device)
@@ -101,15 +101,15 @@ def _shifted(pictures: Value, most: int, random: torch.Generator) -> Value:
 
 
 def _cut_out(pictures: Value, size: int, random: torch.Generator) -> Value:
-    """Sets a square in each image to the mean of the image; the square's centre is anywhere in it."""
+    """Replaces a square at a random position in each image by the image's mean (Cutout)."""
     count, height, width, _ = pictures.shape
     rows = _span(count, height, torch.full((count, 1), size), random, reach=size - size // 2)
     columns = _span(count, width, torch.full((count, 1), size), random, reach=size - size // 2)
-    return _blanked(pictures, (rows[:, :, None] & columns[:, None, :])[..., None])
+    return _replaced_by_mean(pictures, (rows[:, :, None] & columns[:, None, :])[..., None])
 
 
 def _masked(samples: Value, steps: int, bins: int, random: torch.Generator) -> Value:
-    """Sets a span of time and a span of bins to the mean of each sample (SpecAugment)."""
+    """Replaces a random span of time and a random span of bins by the sample's mean (SpecAugment)."""
     count, last = len(samples), 2 if samples.dim() > 3 and samples.shape[2] > 1 else samples.dim() - 1
     for axis, most in ((1, steps), (last, bins)):
         size = samples.shape[axis]
@@ -117,27 +117,26 @@ def _masked(samples: Value, steps: int, bins: int, random: torch.Generator) -> V
         span = _span(count, size, lengths, random)
         shape = [1] * samples.dim()
         shape[0], shape[axis] = count, size
-        samples = _blanked(samples, span.reshape(shape))
+        samples = _replaced_by_mean(samples, span.reshape(shape))
     return samples
 
 
 def _span(count: int, size: int, lengths: Value, random: torch.Generator, reach: int = 0) -> Value:
-    """[N, size]: a random span of each length, which may begin so much before the first element and end so much after
-    the last."""
+    """Masks [N, size] of random spans of these lengths, which may extend past both ends by `reach`."""
     room = size - lengths + 2 * reach
     begins = (torch.rand(count, 1, generator=random) * (room + 1)).to(torch.int64) - reach
     positions = torch.arange(size)
     return (positions >= begins) & (positions < begins + lengths)
 
 
-def _blanked(samples: Value, mask: Value) -> Value:
-    """Samples that are their mean where the mask is set."""
+def _replaced_by_mean(samples: Value, mask: Value) -> Value:
+    """Samples with masked elements replaced by the sample's mean."""
     mean = samples.mean(tuple(range(1, samples.dim())), keepdim=True)
     return torch.where(mask.to(samples.device), mean, samples)
 
 
-def _late(samples: Value, most: int, random: torch.Generator) -> Value:
-    """Shifts each sample along time, with the first or last step repeated."""
+def _shifted_in_time(samples: Value, most: int, random: torch.Generator) -> Value:
+    """Shifts each sample along time, repeating the first or last step."""
     count, size = samples.shape[:2]
     steps = torch.arange(size) + torch.randint(-most, most + 1, (count, 1), generator=random)
     numbers = torch.arange(count, device=samples.device)
@@ -145,7 +144,7 @@ def _late(samples: Value, most: int, random: torch.Generator) -> Value:
 
 
 def _stretched(samples: Value, size: float, random: torch.Generator) -> Value:
-    """Makes each sample longer or shorter around its middle, with the first or last step repeated where it ends."""
+    """Stretches or compresses each sample in time around its middle, repeating the first or last step."""
     count, steps = samples.shape[:2]
     factors = torch.exp((2 * torch.rand(count, 1, generator=random) - 1) * log1p(size))
     middle = (steps - 1) / 2
@@ -157,13 +156,13 @@ def _stretched(samples: Value, size: float, random: torch.Generator) -> Value:
     return torch.lerp(earlier, later, share)
 
 
-def _noisy(samples: Value, size: float, random: torch.Generator) -> Value:
+def _with_noise(samples: Value, size: float, random: torch.Generator) -> Value:
     own = torch.Generator(samples.device).manual_seed(int(torch.randint(1 << 62, (), generator=random)))
     noise = torch.randn(samples.shape, generator=own, device=samples.device)
     return samples + noise * samples.std() * size
 
 
-def _louder(samples: Value, size: float, random: torch.Generator) -> Value:
+def _with_gain(samples: Value, size: float, random: torch.Generator) -> Value:
     factors = 1 + size * (2 * torch.rand(len(samples), *(1,) * (samples.dim() - 1), generator=random) - 1)
     return samples * factors.to(samples.device)
 
@@ -176,10 +175,10 @@ STEPS = {
     FLIP: AugmentStep(lambda: _flipped, 3, FLIP),
     SHIFT: AugmentStep(lambda most: lambda x, random: _shifted(x, int(most), random), 3, f"{SHIFT}=4"),
     "cutout": AugmentStep(lambda size: lambda x, random: _cut_out(x, int(size), random), 3, "cutout=8"),
-    "time": AugmentStep(lambda most: lambda x, random: _late(x, int(most), random), 2, "time=4"),
+    "time": AugmentStep(lambda most: lambda x, random: _shifted_in_time(x, int(most), random), 2, "time=4"),
     "mask": AugmentStep(_mask, 2, "mask=4", numbers=2),
     "stretch": AugmentStep(lambda size: lambda x, random: _stretched(x, size, random), 2, "stretch=0.1"),
-    "noise": AugmentStep(lambda size: lambda x, random: _noisy(x, size, random), 1, "noise=0.1"),
-    "gain": AugmentStep(lambda size: lambda x, random: _louder(x, size, random), 1, "gain=0.2"),
+    "noise": AugmentStep(lambda size: lambda x, random: _with_noise(x, size, random), 1, "noise=0.1"),
+    "gain": AugmentStep(lambda size: lambda x, random: _with_gain(x, size, random), 1, "gain=0.2"),
 }
-"""Steps by name; an example with a point takes floats, others integers."""
+"""Augmentation steps by name; an example with a decimal point takes floats, others integers."""

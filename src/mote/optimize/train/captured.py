@@ -1,4 +1,4 @@
-"""Training steps as CUDA graphs: one launch in place of hundreds, which is what small networks wait for."""
+"""Training steps as CUDA graphs: one launch instead of hundreds, whose overhead dominates small networks."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from torch import nn
 from mote.bench.execute.torch.float32.common import Value
 
 WARM = 3
-"""Batches that are computed kernel by kernel before a graph is captured, as libraries choose their algorithms then."""
+"""Warm-up batches without a CUDA graph, in which libraries choose their algorithms."""
 
 Losses = Callable[[Sequence[Value], Value | None], Value]
-"""Adds the gradients of a batch, of inputs and labels, to those of the parameters; gives the loss."""
+"""Computes the loss of a batch (inputs, labels) and accumulates its gradients in the parameters."""
 
 
 class CapturedLosses:
-    """Losses with their gradients, captured as a CUDA graph for batches of the first one's size. Others are computed
-    kernel by kernel."""
+    """Computes losses and gradients by a CUDA graph captured for the first batch's size; other sizes run kernel by
+    kernel."""
 
     def __init__(self, losses: Losses, parameters: Sequence[nn.Parameter]) -> None:
         self._losses, self._parameters = losses, parameters
@@ -31,13 +31,13 @@ class CapturedLosses:
         self._gradients: list[Value | None] = []
 
     def __call__(self, given: Sequence[Value], wanted: Value | None) -> Value:
-        """The loss of a batch; the parameters have its gradients then. They have none before."""
+        """Loss of a batch; sets the parameters' gradients, which must be None before."""
         self._size = self._size or len(given[0])
         if len(given[0]) != self._size:
             return self._losses(given, wanted)
         if self._warm < WARM:
             self._warm += 1
-            return self._aside(given, wanted)
+            return self._on_side_stream(given, wanted)
         if self._graph is None:
             self._capture(given, wanted)
         assert self._graph is not None and self._loss is not None
@@ -50,8 +50,8 @@ class CapturedLosses:
             parameter.grad = gradient
         return self._loss
 
-    def _aside(self, given: Sequence[Value], wanted: Value | None) -> Value:
-        """Computes a batch on a stream of its own, as capturing does."""
+    def _on_side_stream(self, given: Sequence[Value], wanted: Value | None) -> Value:
+        """Runs a warm-up batch on a side stream, as capturing does."""
         stream = torch.cuda.Stream()  # type: ignore[no-untyped-call]
         stream.wait_stream(torch.cuda.current_stream())
         with torch.cuda.stream(stream):

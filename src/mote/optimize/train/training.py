@@ -1,4 +1,4 @@
-"""A small training loop for fine-tuning pruned models and quantization-aware training."""
+"""Training loop for fine-tuning pruned models and quantization-aware training."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ from mote.ir.graph.tensor import Array
 from mote.optimize.train.captured import CapturedLosses
 
 Progress = Callable[[int, int, float], None]
-"""Callback after each epoch: its number from 1 on, the number of epochs, and the mean loss."""
+"""Callback after each epoch: (epoch number from 1, number of epochs, mean loss)."""
 Augment = Callable[[Sequence[Value]], Sequence[Value]]
 """Transforms a batch of inputs (data augmentation)."""
 Objective = Callable[[Sequence[Value], Value | None, float], Iterable[Value]]
-"""The losses of a batch, of inputs, labels and the share of the labels in mixed inputs; their gradients are added up,
-one after another."""
+"""Computes the losses of a batch from inputs, labels and the mixup share of the labels; their gradients are
+accumulated."""
 OPTIMIZERS = ("adam", "sgd", "adamw")
-"""`sgd` has Nesterov's momentum."""
+"""Names of optimizers; `sgd` uses Nesterov momentum."""
 MOMENTUM = 0.9
 RESIDENT = 2 << 30
-"""The most bytes of an input's samples that are kept on an accelerator."""
+"""Maximum bytes of an input's samples that are kept in accelerator memory."""
 SMALLEST = 1e-3
-"""Lower bound for the size of constants, so that zero ones can be trained."""
+"""Minimum magnitude of a parameter for relative learning rates, so that zeros can be trained."""
 
 
 class InputSamples(Protocol):
@@ -50,52 +50,51 @@ class InputSamples(Protocol):
 
 @dataclass(frozen=True)
 class Recipe:
-    """Training hyperparameters. The learning rate rises to `rate` in `warmup` epochs, then falls to zero along half a
-    cosine."""
+    """Training hyperparameters. The learning rate rises linearly to `rate` in `warmup` epochs, then decays to zero
+    (cosine schedule)."""
 
     epochs: int = 10
     batch: int = 64
     rate: float = 1e-3
     optimizer: str = "adam"
     decay: float = 0.0
-    """Weight decay, of weights only: not of biases or normalization."""
+    """Weight decay of weights, not of biases or normalization."""
     temperature: float = 2.0
-    """Distillation temperature: logits of both models are divided by it."""
+    """Distillation temperature: logits of student and teacher are divided by it."""
     seed: int = 0
     relative: bool = False
-    """Scale the learning rate of each constant by its root mean square, so that pretrained layers keep their
+    """Whether to scale each parameter's learning rate by its root mean square, so that pretrained layers keep their
     balance."""
     warmup: float = 0.0
-    """Epochs in which the learning rate rises."""
+    """Number of warm-up epochs."""
     smoothing: float = 0.0
-    """Label smoothing: the share of a label that is spread over all classes."""
+    """Label smoothing: probability mass spread over all classes."""
     mixup: float = 0.0
-    """Shape of the beta distribution of mixup; 0 is no mixup."""
+    """Beta distribution parameter of mixup; 0 disables mixup."""
     imitation: float = 1.0
-    """Weight of the teacher's outputs; that of the labels is 1."""
+    """Weight of the distillation loss relative to the labels' loss."""
     average: float = 0.0
-    """Decay per step of the moving average of weights that training gives; 0 gives the last weights."""
+    """Decay per step of the exponential moving average of weights, which become the result; 0 for no averaging."""
     threads: int = 0
-    """Threads on the CPU, on which sums of floats depend; 0 leaves them as they are."""
+    """Number of CPU threads, on which float sums depend; 0 leaves it unchanged."""
 
 
-USUAL = Recipe()
+DEFAULT_RECIPE = Recipe()
 
 
 def train(
     module: Trainable,
     data: InputSamples,
-    recipe: Recipe = USUAL,
+    recipe: Recipe = DEFAULT_RECIPE,
     *,
     teacher: LearnerModule | None = None,
     augment: Augment | None = None,
     device: str = "auto",
     progress: Progress | None = None,
 ) -> None:
-    """Train a `GraphModule` (or a prepared one) in place, from labels, by distillation from a teacher, or both.
-
-    Integer labels are classes (cross entropy), float labels regression targets (mean squared error). The same
-    seed gives the same result on the same machine. `device`: an accelerator where there is one, else the CPU."""
+    """Train a `GraphModule` (or a prepared model) in place from labels, by distillation from a teacher, or both.
+    Integer labels are classes (cross entropy), float labels regression targets (mean squared error). Equal seeds give
+    equal results on the same machine. `device`: "auto" is an accelerator if there is one."""
     if data.labels is None and teacher is None:
         raise MoteError(
             "training needs labels, or a teacher whose outputs are to be learned",
@@ -120,7 +119,7 @@ def fit(
     module: LearnerModule,
     inputs: Sequence[Value],
     labels: Value | None,
-    recipe: Recipe = USUAL,
+    recipe: Recipe = DEFAULT_RECIPE,
     *,
     teacher: LearnerModule | None = None,
     augment: Augment | None = None,
@@ -128,10 +127,9 @@ def fit(
     progress: Progress | None = None,
     objective: Objective | None = None,
 ) -> None:
-    """Train a module in place on stacked inputs, for another `objective` than labels and teacher if one is given.
-
-    A seed gives the same results each time on the same kind of processor, in any process, where `recipe.threads` says
-    how many threads; processors of other kinds, and accelerators, round sums of floats otherwise."""
+    """Train a module in place on stacked inputs, optionally with a custom `objective` instead of labels and teacher.
+    Equal seeds give equal results on the same kind of processor for a fixed `recipe.threads`; other processors and
+    accelerators round float sums differently."""
     _check(recipe)
     on, home = torch.device(chosen(device)), next(module.parameters()).device
     module.to(on).train()
@@ -177,7 +175,7 @@ def fit(
 
 
 def _losses(objective: Objective, given: Sequence[Value], wanted: Value | None, share: float = 1.0) -> Value:
-    """The sum of a batch's losses, whose gradients are added up."""
+    """Sum of a batch's losses, after backpropagating each of them."""
     total = torch.zeros((), device=given[0].device)
     for loss in objective(given, wanted, share):
         torch.autograd.backward(loss)
@@ -186,7 +184,8 @@ def _losses(objective: Objective, given: Sequence[Value], wanted: Value | None, 
 
 
 def _batches(order: Value, size: int) -> list[Value]:
-    """Batches in an order. A single sample at the end, which has no statistics, goes to the batch before."""
+    """Splits sample indices into batches; a final batch of one sample is merged into the previous one, as batch
+    normalization needs several."""
     *others, last = torch.split(order, size)
     return [*others[:-1], torch.cat([others[-1], last])] if others and len(last) == 1 else [*others, last]
 
@@ -199,7 +198,7 @@ def _average(module: LearnerModule, decay: float) -> AveragedModel | None:
 
 @contextmanager
 def repeatable(threads: int) -> Iterator[None]:
-    """PyTorch with algorithms whose results are the same each time, and so many threads; 0 leaves their number."""
+    """Context manager: deterministic algorithms and a fixed number of threads (0 leaves it unchanged)."""
     before, fixed = torch.get_num_threads(), torch.are_deterministic_algorithms_enabled()
     os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
     torch.use_deterministic_algorithms(True, warn_only=True)
@@ -212,12 +211,12 @@ def repeatable(threads: int) -> Iterator[None]:
 
 
 def resident(x: Value, device: torch.device) -> Value:
-    """All samples on the device, unless they are too many for its memory."""
+    """Moves samples to the device unless they are too large for its memory."""
     return x.to(device) if x.nbytes <= RESIDENT else x
 
 
 def _rate(step: int, recipe: Recipe, batches: int) -> float:
-    """The learning rate of a step, as a share of the recipe's."""
+    """Learning rate of a step relative to the recipe's."""
     rising, steps = recipe.warmup * batches, recipe.epochs * batches
     if step < rising:
         return (step + 1) / (rising + 1)
@@ -225,12 +224,12 @@ def _rate(step: int, recipe: Recipe, batches: int) -> float:
 
 
 def chosen(device: str) -> str:
-    """The device to compute on: an accelerator if there is one, unless the user chooses."""
+    """Resolves the device name "auto" to an accelerator if there is one, else the CPU."""
     return ("cuda" if torch.cuda.is_available() else "cpu") if device == "auto" else device
 
 
 def stacked(graph: Graph, data: InputSamples) -> list[Value]:
-    """The inputs of all samples, as modules take them."""
+    """The inputs of all samples, stacked along the batch axis."""
     cases = data.cases(graph)
     inputs = []
     for i in graph.inputs:
@@ -269,7 +268,7 @@ def _decay(recipe: Recipe, parameter: nn.Parameter) -> float:
 
 
 def _size(constant: nn.Parameter) -> float:
-    """Root mean square of a constant, with a lower bound."""
+    """Root mean square of a parameter, with a lower bound."""
     return max(float(constant.detach().square().mean().sqrt()), SMALLEST)
 
 
@@ -282,52 +281,52 @@ def supervised(
     teacher: LearnerModule | None,
     recipe: Recipe,
 ) -> Value:
-    """Loss against labels and against the teacher's outputs. `share`: that of the labels in mixed inputs, beside those
-    of the reversed batch."""
+    """Loss against labels plus distillation loss. `share`: mixup weight of the labels; the rest is for the labels of
+    the reversed batch."""
     classes = (labels is not None and not labels.is_floating_point()) or (labels is None and module.confident())
     outputs = module.scores(*inputs) if classes else module.outcome(*inputs)
-    loss = torch.zeros((), device=outputs.device) if labels is None else missed(outputs, labels, share, recipe)
+    loss = torch.zeros((), device=outputs.device) if labels is None else label_loss(outputs, labels, share, recipe)
     if teacher is not None:
         with torch.no_grad():
             wanted = teacher.scores(*inputs) if classes else teacher.outcome(*inputs)
-        loss = loss + recipe.imitation * distance(outputs, wanted, classes, recipe)
+        loss = loss + recipe.imitation * distillation_loss(outputs, wanted, classes, recipe)
     return loss
 
 
-def missed(outputs: Value, labels: Value, share: float, recipe: Recipe) -> Value:
-    """Loss against labels, and where their share is below 1, against those of the reversed batch."""
+def label_loss(outputs: Value, labels: Value, share: float, recipe: Recipe) -> Value:
+    """Loss against labels; with mixup (`share` below 1) also against the labels of the reversed batch."""
     if share < 1:
-        both = (missed(outputs, of, 1.0, recipe) for of in (labels, labels.flip(0)))
+        both = (label_loss(outputs, of, 1.0, recipe) for of in (labels, labels.flip(0)))
         return share * next(both) + (1 - share) * next(both)
     if not labels.is_floating_point():
-        return classified(outputs, labels, recipe.smoothing)
-    return functional.mse_loss(outputs, _like(labels, outputs))
+        return cross_entropy(outputs, labels, recipe.smoothing)
+    return functional.mse_loss(outputs, _shaped_like(labels, outputs))
 
 
-def distance(outputs: Value, wanted: Value, classes: bool, recipe: Recipe) -> Value:
-    """Loss against a teacher's outputs."""
+def distillation_loss(outputs: Value, wanted: Value, classes: bool, recipe: Recipe) -> Value:
+    """Distillation loss against a teacher's outputs."""
     if classes:
-        return imitated(outputs, wanted, recipe.temperature)
-    return functional.mse_loss(outputs, _like(wanted, outputs))
+        return softened_divergence(outputs, wanted, recipe.temperature)
+    return functional.mse_loss(outputs, _shaped_like(wanted, outputs))
 
 
-def _like(labels: Value, outputs: Value) -> Value:
+def _shaped_like(labels: Value, outputs: Value) -> Value:
     return labels.to(outputs.dtype).reshape(outputs.shape)
 
 
-def classified(scores: Value, labels: Value, smoothing: float = 0.0) -> Value:
-    """Cross entropy of [.., classes] scores; a single score is for class 1 against class 0."""
+def cross_entropy(scores: Value, labels: Value, smoothing: float = 0.0) -> Value:
+    """Cross entropy of scores [.., classes]; a single score is a binary logit."""
     if scores.shape[-1] == 1:
-        wanted = _like(labels, scores) * (1 - smoothing) + smoothing / 2
+        wanted = _shaped_like(labels, scores) * (1 - smoothing) + smoothing / 2
         return functional.binary_cross_entropy_with_logits(scores, wanted)
     flat = scores.reshape(-1, scores.shape[-1])
     return functional.cross_entropy(flat, labels.reshape(-1).to(torch.int64), label_smoothing=smoothing)
 
 
-def imitated(scores: Value, wanted: Value, temperature: float) -> Value:
-    """Distillation loss: divergence from the teacher's softened probabilities."""
+def softened_divergence(scores: Value, wanted: Value, temperature: float) -> Value:
+    """Distillation loss: Kullback-Leibler divergence from the teacher's softened probabilities."""
     if scores.shape[-1] == 1:
-        confidences = torch.sigmoid(_like(wanted, scores) / temperature)
+        confidences = torch.sigmoid(_shaped_like(wanted, scores) / temperature)
         return temperature**2 * functional.binary_cross_entropy_with_logits(scores / temperature, confidences)
     own, other = (functional.log_softmax(x / temperature, -1).reshape(-1, x.shape[-1]) for x in (scores, wanted))
     return temperature**2 * functional.kl_div(own, other, log_target=True, reduction="batchmean")

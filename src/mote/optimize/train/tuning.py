@@ -1,4 +1,4 @@
-"""Fine-tuning of a pruned graph, from labels and by distillation from the unpruned graph."""
+"""Fine-tunes a pruned graph on labels and by distillation from the unpruned graph."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from mote.optimize.train.augment import augmentation
 from mote.optimize.train.training import InputSamples, Progress, Recipe, train
 
 RATE = 1e-2
-"""Initial learning rate, relative to the size of weights."""
+"""Initial learning rate, relative to the magnitude of weights."""
 BATCHES, FEWEST, MOST = 40, 64, 256
-"""Batches per epoch, and limits of the batch size."""
+"""Minimum number of batches per epoch, and bounds of the batch size."""
 
 
 @dataclass(frozen=True)
@@ -27,13 +27,13 @@ class Tuning:
 
 
 def batch_size(samples: int) -> int:
-    """The batch size for so many samples, of which little data has small batches."""
+    """Batch size for a number of samples; small data sets get small batches."""
     return min(max(samples // BATCHES, FEWEST), MOST)
 
 
-def taught(teacher: Graph, data: InputSamples, tuning: Tuning, *, progress: Progress | None = None) -> Graph:
-    """The teacher: the unpruned graph, itself fine-tuned on the labels, if there are any. It may have been trained on
-    other data."""
+def tuned_teacher(teacher: Graph, data: InputSamples, tuning: Tuning, *, progress: Progress | None = None) -> Graph:
+    """The distillation teacher: the unpruned graph, fine-tuned on the labels if there are any (it may have been trained
+    on other data)."""
     return teacher if data.labels is None else fine_tuned(teacher, teacher, data, {}, tuning, progress=progress)
 
 
@@ -46,8 +46,8 @@ def fine_tuned(
     *,
     progress: Progress | None = None,
 ) -> Graph:
-    """The fine-tuned graph. Weights that `kept` masks out (by layer output, with the bias in the last column) stay
-    zero."""
+    """The fine-tuned graph. `kept` are masks of weights (by layer output, bias in the last column); masked-out weights
+    stay zero."""
     module = GraphModule(graph)
     for y, mask in kept.items():
         weights = graph.producers[y].input(graph, 1)

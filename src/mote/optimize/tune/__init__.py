@@ -1,1 +1,1 @@
-"""Tuning by measurement: variants of kernels, placements and flags, chosen by what they take on a target."""
+"""Auto-tuning by measurement: kernel variants, memory placement and compiler flags, chosen by measured cycles."""

@@ -1,9 +1,8 @@
-"""The database of costs: cycles of layers with kernels, measured once and remembered for all models.
+"""Cost database: measured cycles of layers with kernels, reused across models.
 
-A file of it is a journal (`mote.search.Journal`): a line of JSON for each cost, appended with one write, so that
-several tunings may write to one file and a kill loses at most the last line. Files are merged by appending one to the
-other. The key is a digest of the part's memories and pipeline, the tools, and the layer with its kernel.
-"""
+A file is a journal (`mote.search.Journal`): a JSON line per cost, appended in one write, so that several tunings may
+share a file and a kill loses at most the last line. Files are merged by concatenation. The key is a digest of the
+part's memories and pipeline, the tools, and the layer with its kernel."""
 
 from __future__ import annotations
 
@@ -18,7 +17,7 @@ from mote.optimize.tune.trials import LayerTime
 
 @dataclass(frozen=True)
 class KnownCost:
-    """A measured cost, and for people what it is of."""
+    """A measured cost, with human-readable context."""
 
     cycles: int
     kernel: str
@@ -27,7 +26,7 @@ class KnownCost:
 
 
 class CostDatabase:
-    """Costs by key: those of a file, and those of this process."""
+    """Costs by key, of a file and of this process."""
 
     def __init__(self, path: str | Path | None = None) -> None:
         self._journal = None if path is None else Journal(path)
@@ -37,7 +36,7 @@ class CostDatabase:
         return len(self._here) if self._journal is None else len(self._journal)
 
     def cycles(self, key: str) -> int | None:
-        """The cycles of a layer with a kernel, if they were measured."""
+        """Measured cycles of a layer with a kernel; None if unknown."""
         if key in self._here:
             return self._here[key]
         if self._journal is None or key not in self._journal:
@@ -50,7 +49,7 @@ class CostDatabase:
         return cost.cycles
 
     def add(self, times: Iterable[LayerTime], target: str, tools: str) -> None:
-        """Keeps what was measured; the first measurement of a key stays."""
+        """Records measurements; the first one of a key is kept."""
         for time in times:
             if time.key and self.cycles(time.key) is None:
                 self._here[time.key] = time.cycles

@@ -1,4 +1,4 @@
-"""Measurers: what tuning asks for the cycles of each layer of a compiled model."""
+"""Measurers count the cycles of each layer of a compiled model for tuning."""
 
 from __future__ import annotations
 
@@ -21,25 +21,25 @@ from mote.hardware.targets import Target
 from mote.hardware.toolchain import Mode, find_compiler, find_emulator
 
 RUNS = 3
-"""Inferences on a board, of which each layer takes the middle count: interrupts may fall into one of them."""
+"""Inferences per measurement on a board; the median counts, since interrupts may disturb one."""
 
 
 class Measurer(Protocol):
-    """Anything that runs a compiled model and counts cycles. It is sent to worker processes, so it can be pickled."""
+    """Runs a compiled model and counts cycles. Measurers are pickled for worker processes."""
 
     def tools(self, target: Target) -> str:
-        """All that cycles depend on beside the model and the target, in words: the compiler, and who counts."""
+        """Compiler and counter in words: everything that cycles depend on besides model and target."""
 
     def check(self, target: Target) -> None:
-        """Refuses a target that it cannot measure on."""
+        """Raises an error for a target that cannot be measured."""
 
     def cycles(self, compiled: Compiled) -> list[int]:
-        """Cycles of each layer of the plan (`plan.works`) in one inference, waits for memory included."""
+        """Cycles of each layer of the plan (`plan.works`) in one inference, including memory waits."""
 
 
 @dataclass(frozen=True)
 class Simulated:
-    """The profiler's simulation: an emulator runs the model, and a model of the pipeline and of flash counts cycles."""
+    """Measures by simulation: an emulator runs the model, and models of pipeline and flash count cycles."""
 
     compiler: str | None = None
     emulator: str | None = None
@@ -61,11 +61,11 @@ class Simulated:
 
 @dataclass(frozen=True)
 class OnBoards:
-    """The counter of a board, or of boards of one kind: each model is measured on one that is free."""
+    """Measures with the cycle counters of boards; each model runs on a free one."""
 
     pool: BoardPool
     counter: str
-    """The unit and the counter, the clock and the wait states of all of the boards, in words."""
+    """Description of the boards' counter: unit, clock and wait states."""
     compiler: str | None = None
 
     def tools(self, target: Target) -> str:
@@ -101,11 +101,11 @@ class OnBoards:
 
 
 def on_boards(pool: BoardPool, compiler: str | None = None) -> OnBoards:
-    """A measurer on a pool of boards that count alike."""
+    """A measurer for a pool of boards with equal counters."""
     counters = {counter_of(board): board.label for board in pool.boards}
     if len(counters) > 1:
-        told = "; ".join(f"{label} {counter}" for counter, label in counters.items())
+        described = "; ".join(f"{label} {counter}" for counter, label in counters.items())
         raise MoteError(
-            f"its boards count differently: {told}", where="option board", remedy="tune on boards that are alike"
+            f"its boards count differently: {described}", where="option board", remedy="tune on boards that are alike"
         )
     return OnBoards(pool, next(iter(counters)), compiler)

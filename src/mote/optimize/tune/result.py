@@ -1,4 +1,4 @@
-"""The result of tuning: layer by layer what was chosen and gained, and the file of pins."""
+"""Result of tuning: chosen kernels and gains layer by layer, and the pins file."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from mote.optimize.tune.trials import LayerTime, TuningTrial
 
 @dataclass(frozen=True)
 class TunedLayer:
-    """A layer, or layers that one kernel computes before or after."""
+    """A layer, or layers that one kernel computes before or after tuning."""
 
     number: str
     """Numbers of the layers."""
     name: str
     """Names of the layers."""
     before: str
-    """The kernel without tuning."""
+    """Kernel without tuning."""
     after: str
-    """The tuned kernel."""
+    """Kernel after tuning."""
     cycles_before: int
     """Cycles without tuning."""
     cycles_after: int
@@ -34,47 +34,47 @@ class TunedLayer:
 
 @dataclass(frozen=True)
 class Tuned:
-    """A tuned model. Cycles are those of all layers in one inference, waits for memory included."""
+    """Result of `mote.tune`. Cycles are totals over all layers of one inference, including memory waits."""
 
     model: str
-    """The model's file, or what its object is called."""
+    """Model file name, or a description of the model object."""
     target: str
-    """The target's name."""
+    """Name of the target."""
     tools: str
-    """The tools that measured."""
+    """Measurer and compiler, in words."""
     cycles_before: int
     """Cycles without tuning."""
     cycles_after: int
-    """Cycles with the pins."""
+    """Cycles after tuning."""
     ram_before: int
-    """Bytes of RAM without tuning: arena, other variables, code and constants in RAM."""
+    """RAM bytes without tuning: arena, other variables, code and constants in RAM."""
     ram_after: int
-    """Bytes of RAM with the pins."""
+    """RAM bytes after tuning."""
     settings: Mapping[str, Any]
-    """Settings of the whole model that were chosen, and those that it was tuned with."""
+    """Chosen model-wide settings, and those that tuning started from."""
     layers: tuple[TunedLayer, ...]
-    """Each layer before and after."""
+    """Kernels and cycles of each layer before and after."""
     trials: int
-    """Models that were compiled and measured."""
+    """Number of models compiled and measured."""
     seconds: float
-    """Time that tuning took."""
+    """Seconds that tuning took."""
     verified: str
-    """The comparison of all tensors with the reference, in words; empty where nothing was compared yet."""
+    """Verdict of comparing all tensors with the reference; empty if not compared yet."""
     pins: PinsFile = field(repr=False)
-    """The file of pins."""
+    """The pins file."""
     interruptions: tuple[Interruption, ...] = ()
-    """The times that a board was reset or lost meanwhile, and what was run again."""
+    """Board resets and losses during tuning, and what was rerun."""
 
     def __repr__(self) -> str:
         return f"<Tuned {self.model!r} for {self.target}: {self.cycles_before:,} -> {self.cycles_after:,} cycles>"
 
     @property
     def gain(self) -> float:
-        """The share of cycles that tuning saves."""
+        """Share of cycles saved."""
         return 1 - self.cycles_after / self.cycles_before if self.cycles_before else 0.0
 
     def write(self, path: str | Path) -> None:
-        """Writes the file of pins, which `compile` takes as `pins`."""
+        """Writes the pins file, to be passed to `compile` as `pins`."""
         self.pins.write(path, dict(pair for layer in self.layers for pair in _names(layer)))
 
     def json(self) -> dict[str, Any]:
@@ -101,7 +101,7 @@ def _names(layer: TunedLayer) -> list[tuple[str, str]]:
 
 
 def tuned_layers(before: TuningTrial, after: TuningTrial, names: Mapping[str, str]) -> tuple[TunedLayer, ...]:
-    """Layers of two trials side by side; those that only one of them computes together are one row."""
+    """Layers of two trials side by side; layers that one of the trials fuses share a row."""
     groups: list[set[str]] = []
     for time in (*before.times, *after.times):
         mine = set(time.layers)
@@ -131,6 +131,6 @@ def _cycles(trial: TuningTrial, layers: set[str]) -> int:
 
 
 def _kernels(trial: TuningTrial, layers: set[str]) -> str:
-    """The kernels of layers; that constants are in flash goes without saying."""
+    """Kernels of layers as text, without the default placement of constants in flash."""
     shown = [re.sub(r",?constants=flash", "", time.kernel).replace("[]", "") for time in _of(trial, layers)]
     return " + ".join(dict.fromkeys(shown))

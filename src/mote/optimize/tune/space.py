@@ -1,5 +1,5 @@
-"""The space that tuning searches: kernels of each layer with values of their knobs and a place for their constants, and
-what holds for the whole model: places of code and constants, and compiler flags."""
+"""Search space of tuning: per layer a kernel, its knobs and the placement of its constants; for the whole model the
+placement of code and constants, and compiler flags."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from mote.ir.graph.region import Numbers
 from mote.ir.ops.control.control_flow import Control
 
 HOPELESS = 1.6
-"""Kernels whose estimate is more than so many times the least one of a layer are not measured."""
+"""Kernels estimated to take more than this factor of a layer's best are not measured."""
 
 
 @dataclass(frozen=True)
 class Setup:
-    """A point of the space: pins of layers by their numbers, and settings of the whole model."""
+    """A point of the search space: kernel pins by layer number, and model-wide settings."""
 
     kernels: Mapping[str, str] = field(default_factory=dict)
     flags: str = ""
@@ -36,7 +36,7 @@ class Setup:
     place_constants: str = "flash"
 
     def applied(self, settings: Settings) -> Settings:
-        """Settings with this point of the space."""
+        """The settings with this point applied."""
         return replace(
             settings,
             kernels={**self.kernels, **settings.kernels},
@@ -46,30 +46,30 @@ class Setup:
         )
 
     def pinned(self, pins: Mapping[str, str]) -> Setup:
-        """This point with other kernels for some layers."""
+        """This point with additional kernel pins."""
         return replace(self, kernels={**self.kernels, **pins})
 
     def without_places(self) -> Setup:
-        """This point without places of the constants of single layers: all are in RAM."""
+        """This point without per-layer placement of constants: all are in RAM."""
         pins = {layer: replace(Pin.parse(pin), constants="") for layer, pin in self.kernels.items()}
         return replace(self, kernels={layer: str(pin) for layer, pin in pins.items()})
 
     def __str__(self) -> str:
         places = [("code in RAM", self.place_code), ("constants in RAM", self.place_constants)]
-        shared = [self.flags, *(text for text, place in places if place == RAM)]
-        return ", ".join([*filter(None, shared), f"{len(self.kernels)} kernels pinned"])
+        start_setup = [self.flags, *(text for text, place in places if place == RAM)]
+        return ", ".join([*filter(None, start_setup), f"{len(self.kernels)} kernels pinned"])
 
 
 @dataclass(frozen=True)
 class KernelChoice:
-    """A kernel that the layers of a piece could have."""
+    """A candidate kernel for the layers of a plan piece."""
 
     layers: tuple[str, ...]
-    """The numbers of the layers."""
+    """Numbers of the layers."""
     pin: str
-    """The pin that asks for it."""
+    """Pin that selects this kernel."""
     estimate: float
-    """Its modelled cost."""
+    """Estimated cost."""
     family: str
     knobs: Knobs = ()
     constants: str = ""
@@ -86,7 +86,7 @@ def choice(layers: tuple[str, ...], family: str, knobs: Knobs, constants: str, e
 
 @dataclass(frozen=True)
 class PlanPiece:
-    """Operators that one kernel computes in a plan, between tensors in some layouts."""
+    """Operators that one kernel computes in a plan, with input and output layouts."""
 
     ops: Numbers
     layers: tuple[str, ...]
@@ -95,20 +95,21 @@ class PlanPiece:
 
 
 def piece_of(graph: Graph, step: Step) -> PlanPiece:
-    """The piece of a step of a plan."""
+    """The plan piece of a plan step."""
     needs = step.kernel.needs
     return PlanPiece(step.ops, tuple(graph.numbers[n] for n in step.ops), needs.reads, needs.writes)
 
 
 def pin_of(kernel: Packed, places: bool) -> str:
-    """The pin that asks for a kernel as it is in a plan; `places`: with the place of its constants."""
+    """Pin that selects a plan's kernel; with `places` including the placement of its constants."""
     place = RAM if kernel.loaded else FLASH if places and loadable(kernel) else ""
     return choice((), kernel.family, kernel.knobs, place, 0.0).pin
 
 
 @dataclass(frozen=True)
 class Space:
-    """The kernels that the layers of a plan could have. `places`: whether constants may lie in RAM or in flash."""
+    """Candidate kernels for the layers of a plan; `places`: whether constants may be placed in RAM or flash
+    individually."""
 
     candidates: Candidates
     how: Lowering
@@ -120,7 +121,7 @@ class Space:
         return self.candidates.graph
 
     def pieces(self, plan: Plan) -> list[PlanPiece]:
-        """The pieces of a plan that have kernels to choose from."""
+        """Plan pieces that can be tuned."""
         steps = [steps[0] for _, steps in plan.works]
         tunable = [step for step in steps if all(n >= 0 and self._tunable(n) for n in step.ops)]
         return [piece_of(plan.graph, step) for step in tunable]
@@ -133,9 +134,9 @@ class Space:
         return replace(self.how, reads=piece.reads, writes=piece.writes)
 
     def kernels(self, piece: PlanPiece) -> list[KernelChoice]:
-        """Kernels of a piece with the defaults of their knobs, in the layouts that it has, the best first by the
-        estimate; without the hopeless. Those of external generators are all measured."""
-        own, others = _apart(self.candidates.all_kernels(piece.ops, self._how(piece)))
+        """Promising kernels of a piece in its layouts, with default knobs, best estimate first. Kernels of external
+        generators are always included."""
+        own, others = _own_and_external(self.candidates.all_kernels(piece.ops, self._how(piece)))
         choices = [*_promising(list(self._choices(piece, own))), *self._choices(piece, others)]
         return sorted(choices, key=lambda c: c.estimate)
 
@@ -148,11 +149,11 @@ class Space:
                 yield choice(piece.layers, kernel.family, kernel.knobs, place, estimate)
 
     def knobs(self, piece: PlanPiece, family: str) -> Mapping[str, tuple[Knob, ...]]:
-        """The knobs of a kernel for a piece, and their values, the default first."""
+        """Knobs of a kernel for a piece with their values, the default first."""
         return self.candidates.knobs(piece.ops, self._how(piece)).get(family, {})
 
     def refused(self, piece: PlanPiece) -> list[KernelChoice]:
-        """Kernels that do not fit a piece with the defaults of their knobs, and may with other values."""
+        """Kernels that do not fit a piece with default knobs, but may with other values."""
         how = self._how(piece)
         place = FLASH if self.places else ""
         return [
@@ -162,7 +163,7 @@ class Space:
         ]
 
     def packed(self, piece: PlanPiece, of: KernelChoice) -> Packed | None:
-        """The kernel of a choice, bound to the operators of a piece; None where there is none."""
+        """The kernel of a choice, bound to the operators of a piece; None if it does not exist."""
         how = self._how(piece)
         turned = self.candidates.with_knobs(piece.ops, how, of.knobs, of.family) if of.knobs else None
         kernels = self.candidates.all_kernels(piece.ops, how) if turned is None else turned
@@ -170,7 +171,7 @@ class Space:
         return self.candidates.loaded(piece.ops, kernel) if kernel is not None and of.constants == RAM else kernel
 
     def turned(self, piece: PlanPiece, of: KernelChoice) -> list[KernelChoice]:
-        """A kernel with one of its knobs changed, for each other value of each."""
+        """Variants of a kernel with one knob changed."""
         own = dict(of.knobs)
         return [
             self._with(of, own | {name: value})
@@ -180,15 +181,15 @@ class Space:
         ]
 
     def combined(self, piece: PlanPiece, of: KernelChoice, good: Mapping[str, tuple[Knob, ...]]) -> list[KernelChoice]:
-        """A kernel with all combinations of the values of its knobs that are `good`."""
+        """Variants of a kernel with all combinations of the `good` knob values."""
         return [self._with(of, dict(zip(good, values, strict=True))) for values in product(*good.values())]
 
     def _with(self, of: KernelChoice, knobs: Mapping[str, Knob]) -> KernelChoice:
         return choice(of.layers, of.family, tuple(knobs.items()), of.constants, of.estimate)
 
     def moves(self, plan: Plan) -> list[KernelChoice]:
-        """Kernels that change the layouts or the pieces of a plan: those that read another layout, that compute several
-        layers of the plan together, or one of those that it computes together; the best of each kind."""
+        """Kernels that change the structure of a plan: other input layouts, fusing separate layers, or splitting fused
+        ones; the best of each kind."""
         pieces = {n: piece for piece in self.pieces(plan) for n in piece.ops}
         moves = []
         for n in dict.fromkeys(pieces):
@@ -206,12 +207,11 @@ class Space:
 
     def _best(self, ops: Numbers, reads: Layout) -> list[KernelChoice]:
         piece = PlanPiece(ops, tuple(self.graph.numbers[n] for n in ops), reads)
-        own, others = _apart(self.candidates.all_kernels(ops, replace(self.how, reads=reads)))
+        own, others = _own_and_external(self.candidates.all_kernels(ops, replace(self.how, reads=reads)))
         return [*sorted(self._choices(piece, own), key=lambda c: c.estimate)[:1], *self._choices(piece, others)]
 
     def around(self, plan: Plan, layers: tuple[str, ...]) -> set[str]:
-        """The layers of a plan whose kernels another kernel for some of them may change: all of the pieces that
-        compute, feed or read them."""
+        """Layers that a kernel change may affect: those of the pieces that compute, feed or read the given layers."""
         graph = plan.graph
         places = {number: n for n, number in enumerate(graph.numbers)}
         mine = {places[layer] for layer in layers}
@@ -223,8 +223,8 @@ class Space:
         return {graph.numbers[n] for piece in pieces if piece & near for n in piece if n >= 0}
 
 
-def _apart(kernels: list[Packed]) -> tuple[list[Packed], list[Packed]]:
-    """Kernels of the core, and those of external generators."""
+def _own_and_external(kernels: list[Packed]) -> tuple[list[Packed], list[Packed]]:
+    """Splits kernels into Mote's own and those of external generators."""
     return [k for k in kernels if not isinstance(k, Offloaded)], [k for k in kernels if isinstance(k, Offloaded)]
 
 
@@ -234,13 +234,13 @@ def _promising(choices: list[KernelChoice]) -> list[KernelChoice]:
 
 
 def with_flags(base: Setup, settings: Settings) -> list[Setup]:
-    """A point of the space with each other set of compiler flags."""
+    """Variants of a point with other compiler flags."""
     now = optimization(base.applied(settings).built_for, settings.target.cpu)
     return [replace(base, flags=name) for name, flags in SETS.items() if flags != now]
 
 
 def with_places(base: Setup, settings: Settings) -> list[Setup]:
-    """A point of the space with code or all constants in RAM, where that is possible."""
+    """Variants of a point with code or all constants in RAM, if possible."""
     changes = []
     if base.place_code == FLASH and not no_code_ram(settings.target):
         changes.append(replace(base, place_code=RAM))
@@ -249,13 +249,12 @@ def with_places(base: Setup, settings: Settings) -> list[Setup]:
     return changes
 
 
-def shared(settings: Settings) -> Setup:
-    """The point of the space that settings are, without kernels."""
+def start_setup(settings: Settings) -> Setup:
+    """The point of the space that the settings describe, without kernel pins."""
     return Setup({}, settings.flags, settings.place_code, settings.place_constants)
 
 
 def placeable(settings: Settings) -> bool:
-    """Whether layers may choose if their constants are copied to RAM: flash is waited for, and nothing else brings
-    constants to RAM."""
+    """Whether constants can be placed per layer: flash has wait states, and no other option moves constants to RAM."""
     elsewhere = settings.encrypt or settings.cores > 1 or settings.target.core.flash_apart
     return bool(settings.costs.memory.waits) and not elsewhere

@@ -1,4 +1,4 @@
-"""A trial: a model compiled at one point of the space, and the cycles of each of its layers."""
+"""Trials of tuning: compile the model at one point of the search space and measure the cycles of each layer."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from mote.optimize.tune.space import KernelChoice, PlanPiece, Setup, Space, piec
 
 @dataclass(frozen=True)
 class TuningTask:
-    """The shared state of tuning, sent to each worker once."""
+    """Shared input of all trials, sent to each worker once."""
 
     model: Source
     settings: Settings
@@ -40,31 +40,31 @@ class TuningTask:
 
 @dataclass(frozen=True)
 class LayerTime:
-    """The cycles of a piece of a plan, and the kernel that took them."""
+    """Cycles of a plan piece with the kernel used."""
 
     layers: tuple[str, ...]
     kernel: str
-    """The pin that asks for its kernel."""
+    """Pin that selects the kernel."""
     reads: str
     writes: str
     whole: bool
     cycles: int
     key: str
-    """The key of its cost in the database."""
+    """Key in the cost database."""
 
 
 @dataclass(frozen=True)
 class TuningTrial:
-    """What a setup takes; `refused`: the reason why there is no such model, if there is none."""
+    """Result of a trial; `refused` is the reason if the model could not be built."""
 
     times: list[LayerTime] = field(default_factory=list)
     ram: int = 0
     constants: int = 0
     refused: str = ""
     budget: bool = False
-    """Whether a budget was the reason."""
+    """Whether a RAM or flash budget was the reason of refusal."""
     layers: list[str] = field(default_factory=list)
-    """The layers whose pins were the reason, if these were."""
+    """Layers whose pins were the reason of refusal, if any."""
 
     @property
     def cycles(self) -> int:
@@ -76,7 +76,7 @@ class TuningTrial:
 
 
 def tried(task: TuningTask, setup: Setup) -> dict[str, Any]:
-    """A trial as JSON: compiles and measures a point of the space."""
+    """Runs a trial: compiles and measures a point of the space; the result is JSON."""
     try:
         compiled = task.compile(setup)
         cycles = task.measurer.cycles(compiled)
@@ -87,18 +87,18 @@ def tried(task: TuningTask, setup: Setup) -> dict[str, Any]:
     plan = compiled.plan
     works = [(steps[0], taken) for (_, steps), taken in zip(plan.works, cycles, strict=True)]
     tools = task.measurer.tools(compiled.settings.target)
-    around, places = surrounded(compiled.settings, tools), placeable(compiled.settings)
+    around, places = context_digest(compiled.settings, tools), placeable(compiled.settings)
     times = [layer_time(plan, step, taken, around, places=places) for step, taken in works]
     return asdict(TuningTrial(times, ram_of(compiled), compiled.project.constants))
 
 
 def ram_of(compiled: Compiled) -> int:
-    """Bytes of RAM of a model: arena, other variables, code and constants in RAM."""
+    """RAM bytes of a model: arena, other variables, code and constants in RAM."""
     return compiled.plan.ram + compiled.ram_beside + compiled.ram_constants
 
 
 def restored(data: dict[str, Any]) -> TuningTrial:
-    """A trial from JSON."""
+    """Parses a trial from JSON."""
     times = [LayerTime(**{**time, "layers": tuple(time["layers"])}) for time in data["times"]]
     return TuningTrial(**{**data, "times": times})
 
@@ -113,7 +113,7 @@ def layer_time(plan: Plan, step: Step, cycles: int, around: str, *, places: bool
 
 
 def key_of(space: Space, around: str, piece: PlanPiece, choice: KernelChoice) -> str:
-    """The key in the database of the cost of a choice; empty where there is no such kernel."""
+    """Cost database key of a kernel choice; empty if there is no such kernel."""
     kernel = space.packed(piece, choice)
     return "" if kernel is None else _key(around, space.graph, piece.ops, kernel, whole=True)
 
@@ -122,22 +122,22 @@ def _key(around: str, graph: Graph, ops: Numbers, kernel: Packed, *, whole: bool
     return digest(around, layer_digest(graph, ops, kernel, whole=whole))
 
 
-def surrounded(settings: Settings, tools: str) -> str:
-    """A digest of all that the times of layers depend on beside the layer and its kernel: the part and its memories,
-    the tools, and what all layers share."""
+def context_digest(settings: Settings, tools: str) -> str:
+    """Digest of everything that layer times depend on besides layer and kernel: part, memories, tools and model-wide
+    settings."""
     place = settings.flags or settings.built_for, settings.place_code, settings.place_constants
     return digest(timing(settings.target), tools, *place)
 
 
 def timing(target: Target) -> str:
-    """A digest of a part's pipeline and memories."""
+    """Digest of a part's pipeline and memories."""
     reads = target.constant_reads, target.code_reads, [memory.reads for memory in target.memories]
     return digest(target.cpu, sorted(target.features), *reads)
 
 
 def layer_digest(graph: Graph, ops: tuple[int, ...], kernel: Packed, *, whole: bool) -> str:
-    """A digest of operators with a kernel: shapes, types and attributes, and the kernel's code, but no weights, so that
-    other models have it, too. Weights count where code or the number of products depends on them."""
+    """Digest of operators with a kernel: shapes, types, attributes and kernel code. Weights are left out unless code or
+    work depends on them, so that models share entries."""
     return digest(
         [_signature(graph, graph.ops[n]) for n in ops],
         kernel.variant,
@@ -155,8 +155,7 @@ def layer_digest(graph: Graph, ops: tuple[int, ...], kernel: Packed, *, whole: b
 
 
 def _external(artifact: Artifact) -> str:
-    """A digest of the calls of an external generator, and of its files and those that are compiled with them; tensors
-    have other numbers in other models."""
+    """Digest of an external generator's calls and source files, independent of tensor numbers."""
     calls = [
         [call.function, *("" if isinstance(one, Pointer) else one for one in call.arguments)] for call in artifact.calls
     ]
@@ -169,7 +168,7 @@ def _source(path: str) -> str:
 
 @lru_cache(maxsize=256)
 def _code(files: tuple[str, ...], added: object) -> str:
-    """A digest of C files and all that they include, among them those that users have brought."""
+    """Digest of C files and everything they include, including user-provided files."""
     return digest([header(name) for name in closure(files)])
 
 
@@ -181,7 +180,7 @@ def _signature(graph: Graph, op: Op) -> list[Any]:
 
 
 def _sizes(params: Any) -> Any:
-    """The sizes of parameters, without their values."""
+    """Shapes of parameters, without values."""
     if isinstance(params, dict):
         return {name: _sizes(value) for name, value in params.items()}
     if isinstance(params, Structs):

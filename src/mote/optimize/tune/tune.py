@@ -1,4 +1,4 @@
-"""`mote.tune`: kernels, places and compiler flags of a model chosen by measurement, and verified."""
+"""`mote.tune`: chooses kernels, memory placement and compiler flags by measurement, and verifies the result."""
 
 from __future__ import annotations
 
@@ -33,15 +33,15 @@ from mote.version import __version__
 
 MINUTES = 20.0
 INPUTS = 4
-"""Inputs on which all tensors of the tuned model are compared with the reference."""
+"""Number of inputs on which all tensors are compared with the reference."""
 
 
 def ignored(_: Tuned) -> None:
-    """The callback of who waits for the end."""
+    """Default callback for improvements: does nothing."""
 
 
 class TuneOptions(CompileOptions, total=False):
-    """Keywords of `mote.tune`: those of a compilation, and the fields of `TuningPlan`."""
+    """Keyword arguments of `mote.tune`: those of a compilation and the fields of `TuningPlan`."""
 
     minutes: float
     trials: int | None
@@ -55,7 +55,7 @@ class TuneOptions(CompileOptions, total=False):
 
 @dataclass(frozen=True, kw_only=True)
 class TuningPlan:
-    """How much is tried, where, and with which tools."""
+    """Budget, files, workers and tools of tuning."""
 
     minutes: float = MINUTES
     trials: int | None = None
@@ -84,17 +84,16 @@ def tune(
     better: Callable[[Tuned], None] = ignored,
     **options: Unpack[TuneOptions],
 ) -> Tuned:
-    """Choose the kernels of each layer with their knobs, layouts and fusion, places of code and constants and compiler
-    flags of a model by measuring them, and verify the result. Options are those of `mote.compile`; the policy is speed,
-    unless one is given. Budgets of RAM and flash are kept, and kernels that are pinned stay. Without a budget of RAM,
-    it is what `mote.compile` takes with these options (or with `plain` settings): `ram` allows more, for code and
-    constants in RAM, too.
+    """Choose kernels and their knobs, layouts, fusion, placement of code and constants, and compiler flags by
+    measuring, and verify the result. Options are those of `mote.compile`; the default policy is speed. RAM and flash
+    budgets are respected and pinned kernels stay. Without a RAM budget, the limit is what `mote.compile` takes with
+    these options (or with `plain` settings); a larger `ram` also allows code and constants in RAM.
 
-    It ends when there is nothing left to try, or after `minutes` or `trials`. `journal` is a file of trials, from which
-    an interrupted tuning continues; `costs` a database of costs of layers, which other models use as well. `measurer`
-    counts cycles: the profiler's simulation, unless another is given, or a `board` (see `mote.run`) or several, which
-    measure at once. `better` is called with each improvement, unverified. The result's `write(path)` writes the file
-    that `compile` takes as `pins`."""
+    Ends when nothing is left to try, or after `minutes` or `trials`. `journal`: file of trials from which an
+    interrupted tuning continues; `costs`: database of layer costs shared between models. `measurer` counts cycles: by
+    default the profiler's simulation, or a `board` (see `mote.run`) or several, which measure in parallel. `better` is
+    called with each unverified improvement. The result's `write(path)` writes the file that `compile` takes as
+    `pins`."""
     settings, example_inputs = settings_and_examples(settings, example_inputs)
     plan, others = recorded(TuningPlan, options, TuneOptions.__annotations__)
     plain = plain or board_settings(settings, others, board)
@@ -119,7 +118,7 @@ def tune(
 
 @dataclass(frozen=True, eq=False)
 class _Tuning:
-    """A model that is tuned."""
+    """A tuning run of one model."""
 
     source: Source
     settings: Settings
@@ -140,7 +139,7 @@ class _Tuning:
         return TuningEffort(60 * self.plan.minutes, self.plan.trials)
 
     def run(self, say: Say) -> Tuned:
-        """Tunes, and verifies the result."""
+        """Tunes and verifies the result."""
         _check_backends(self.graph, self.settings)
         plan, counter = self.plan, self.counter
         with searching(self.task, scheduler=plan.scheduler, workers=plan.workers, journal=plan.journal) as runner:
@@ -165,7 +164,7 @@ class _Tuning:
         return replace(result, interruptions=(*lost, *verdict.interruptions))
 
     def _result(self, first: Best, best: Best, verdict: str = "") -> Tuned:
-        """The first and the best point of the space as a result."""
+        """The result from the initial and the best point of the space."""
         names = {n: self.graph.short_name(op) for n, op in zip(self.graph.numbers, self.graph.ops, strict=True)}
         target, tools = self.settings.target.name, self.counter.tools(self.settings.target)
         sizes = {
@@ -175,8 +174,8 @@ class _Tuning:
         }
         chosen = best.setup.applied(self.settings)
         values = {name: getattr(chosen, name) for name in SETTINGS} | {"backend": ",".join(chosen.external)}
-        told = {name: value for name, value in values.items() if value not in (None, "")}
-        pins = PinsFile(model_digest(self.source), target, chosen.kernels, told, sizes, tools, __version__)
+        stated = {name: value for name, value in values.items() if value not in (None, "")}
+        pins = PinsFile(model_digest(self.source), target, chosen.kernels, stated, sizes, tools, __version__)
         return Tuned(
             self.source.where,
             target,
@@ -185,7 +184,7 @@ class _Tuning:
             best.cycles,
             first.trial.ram,
             best.trial.ram,
-            told,
+            stated,
             tuned_layers(first.trial, best.trial, names),
             self.effort.tried,
             self.effort.spent,
@@ -195,14 +194,14 @@ class _Tuning:
 
 
 def _within_plain_ram(source: Source, settings: Settings, plain: Settings) -> Settings:
-    """Settings with the RAM that a model takes by plain ones as the budget, unless they have one."""
+    """Settings whose RAM budget, if they have none, is what the model takes with `plain` settings."""
     if settings.ram is not None or settings.least_ram:
         return settings
     return replace(settings, ram=ram_of(compile(source, plain)))
 
 
 def _check(settings: Settings) -> None:
-    """Refuses settings that leave nothing to choose, or that cannot be measured."""
+    """Raises an error for settings that cannot be tuned or measured."""
     for option, wrong, why in (
         ("cores", settings.cores > 1, "two cores are not emulated"),
         ("recompute", settings.recompute > 0, "layers that run twice are not tuned"),
@@ -212,7 +211,7 @@ def _check(settings: Settings) -> None:
 
 
 def _check_backends(graph: Graph, settings: Settings) -> None:
-    """Refuses generators whose C is not what runs here: nothing measures their accelerators."""
+    """Raises an error for external generators whose accelerators cannot be measured here."""
     kernels = offload(settings.backend, settings.target).kernels(graph)
     artifacts = ((kernel.family, kernel.artifact) for offered in kernels.values() for kernel in offered)
     for name, artifact in artifacts:

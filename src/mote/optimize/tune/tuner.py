@@ -1,9 +1,8 @@
-"""The search: places of code and constants, then the kernels of all layers at once, then layouts and fusion, until
-nothing is gained, and compiler flags.
+"""Search algorithm of tuning: placement of code and constants, then kernels of all layers, then layouts and fusion,
+repeated until nothing improves; finally compiler flags.
 
-A trial compiles the whole model and gives the cycles of each layer, so that one firmware measures a kernel of every
-layer: as many trials as the layer with the most kernels has measure all of them, in the places where they will run.
-"""
+A trial compiles the whole model and measures every layer, so one firmware measures one kernel of each layer, in its
+real placement: the number of trials is that of the layer with the most kernels."""
 
 from __future__ import annotations
 
@@ -27,28 +26,37 @@ from mote.compiler.prepared import prepared
 from mote.compiler.settings import Settings
 from mote.optimize.search import Runner, digest
 from mote.optimize.tune.database import CostDatabase
-from mote.optimize.tune.space import KernelChoice, PlanPiece, Setup, Space, placeable, shared, with_flags, with_places
-from mote.optimize.tune.trials import LayerTime, TuningTask, TuningTrial, key_of, restored, surrounded, tried
+from mote.optimize.tune.space import (
+    KernelChoice,
+    PlanPiece,
+    Setup,
+    Space,
+    placeable,
+    start_setup,
+    with_flags,
+    with_places,
+)
+from mote.optimize.tune.trials import LayerTime, TuningTask, TuningTrial, context_digest, key_of, restored, tried
 
 CLOSE = 1.25
-"""Knobs are tried of kernels that take at most so many times the cycles of the best one of their layer."""
+"""Knobs are tried for kernels within this factor of the best one's cycles."""
 FAMILIES = 4
-"""Kernels of a layer whose knobs are tried, at most."""
+"""Maximum number of kernels per layer whose knobs are tried."""
 COMBINATIONS = 12
-"""Combinations of knobs that are tried at most, of the best kernel of a layer."""
+"""Maximum number of knob combinations tried for a layer's best kernel."""
 PASSES = 3
-"""How often kernels and structure are tuned in turns, at most."""
+"""Maximum number of alternations between tuning kernels and structure."""
 NO_TIME = "there was no time"
-"""Why there is no trial after the effort was spent."""
+"""Refusal reason of trials that the budget did not allow."""
 SHARED = ("flags", "place_code", "place_constants")
-"""Fields of a setup that all layers share."""
+"""Fields of a setup that apply to the whole model."""
 WORTH = 0.9995
-"""A change of what all layers share must take at most this share of the cycles."""
+"""A model-wide change must reduce cycles to at most this share."""
 
 
 @dataclass
 class TuningEffort:
-    """How much may be spent, and was: seconds and trials."""
+    """Budget of seconds and trials, and what has been spent."""
 
     seconds: float
     trials: int | None = None
@@ -68,13 +76,13 @@ class TuningEffort:
         return self.left_after(0)
 
     def left_after(self, trials: int) -> bool:
-        """Whether something is left after so many trials: what they measured is of no use without one of its own."""
+        """Whether any budget is left after this many trials, beyond the trial that applies their results."""
         return self.spent < self.seconds and (self.trials is None or self.tried + trials < self.trials)
 
 
 @dataclass(frozen=True)
 class Best:
-    """The best setup so far, and what it takes."""
+    """The best setup so far with its trial."""
 
     setup: Setup
     trial: TuningTrial
@@ -85,39 +93,39 @@ class Best:
 
 
 @dataclass(frozen=True)
-class Ground:
-    """The best setup when a part of the search began, which its trials change."""
+class SearchState:
+    """The best setup at the start of a search phase, which the phase's trials modify."""
 
     best: Best
     plan: Plan
     space: Space
     around: str
-    """A digest of what times of layers depend on beside the layer (`surrounded`)."""
+    """Digest of everything that layer times depend on besides the layer (see `context_digest`)."""
 
     @cached_property
     def times(self) -> dict[tuple[str, ...], LayerTime]:
         return self.best.trial.by_layers
 
     def keeps(self, time: LayerTime) -> bool:
-        """Whether a layer was measured between the layouts that it has here."""
+        """Whether a layer was measured with the layouts that it has in this plan."""
         known = self.times.get(time.layers)
         return known is not None and (known.reads, known.writes, known.whole) == (time.reads, time.writes, time.whole)
 
 
 Known = dict[str, tuple[int, KernelChoice | None]]
-"""Cycles of the kernels of a piece, by their pins; None: the kernel that it has without a pin."""
+"""Cycles of a piece's measured kernels by pin, with the choice; None for the kernel used without a pin."""
 Costs = dict[tuple[str, ...], Known]
-"""These of all pieces, by their layers."""
+"""Measured kernels of all pieces, by layers."""
 Better = Callable[[Best, Best], None]
-"""A callback for the setup that tuning began with, and the best one so far."""
+"""Callback with the initial and the improved setup."""
 
 
 def ignore(first: Best, best: Best) -> None:
-    """The callback of who waits for the end."""
+    """Default callback for improvements: does nothing."""
 
 
 class Tuner:
-    """Searches for the setup of a model with the fewest cycles."""
+    """Searches for the setup with the fewest cycles."""
 
     def __init__(
         self,
@@ -138,8 +146,8 @@ class Tuner:
         self.best: Best
 
     def run(self) -> Best:
-        """The best setup within the effort. The first trial is what the settings give without tuning."""
-        setup = shared(self.task.settings)
+        """Runs the search within the budget. The first trial measures the model without tuning."""
+        setup = start_setup(self.task.settings)
         (trial,) = self.trials([setup])
         if trial.refused:
             kind = BudgetError if trial.budget else MoteError
@@ -150,7 +158,7 @@ class Tuner:
             before = self.best
             for part in (self._kernels, self._structure):
                 if self.effort.left:
-                    part(self._ground())
+                    part(self._search_state())
             if self.best is before:
                 break
         self._share(with_flags)
@@ -160,7 +168,7 @@ class Tuner:
     # Trials
 
     def trials(self, setups: Iterable[Setup]) -> list[TuningTrial]:
-        """The trials of setups, as many as the effort allows; those that were tried before cost nothing."""
+        """Runs trials of setups as the budget allows; repeated ones are free."""
         wanted = list(setups)
         new = {self._name(s): s for s in wanted if self._name(s) not in self._trials}
         most = len(new) if self.effort.trials is None else self.effort.trials - self.effort.tried
@@ -176,13 +184,13 @@ class Tuner:
                 self._trials[name] = restored(data)
                 self.effort.tried += 1
                 self.database.add(self._trials[name].times, self.task.settings.target.name, self.tools)
-            self._tell()
+            self._report_progress()
         return [self._trials.get(self._name(s), TuningTrial(refused=NO_TIME)) for s in wanted]
 
     def _name(self, setup: Setup) -> str:
         return digest(self._key, setup)
 
-    def _tell(self) -> None:
+    def _report_progress(self) -> None:
         if not hasattr(self, "best"):
             self.say("measured the model as it is...")
             return
@@ -190,7 +198,7 @@ class Tuner:
         self.say(f"{self.effort.tried} trials in {duration(self.effort.spent)}: {gained:.2%} fewer cycles so far")
 
     def _adopt(self, setup: Setup, trial: TuningTrial) -> bool:
-        """Takes a setup if it is better than the best one."""
+        """Makes a setup the best one if it is faster."""
         if trial.refused or trial.cycles >= self.best.cycles:
             return False
         self.best = Best(setup, trial)
@@ -200,7 +208,7 @@ class Tuner:
     # What all layers share
 
     def _share(self, others: Callable[[Setup, Settings], list[Setup]]) -> None:
-        """Changes one thing at a time, then joins the changes that were worth it, the best one first."""
+        """Tries model-wide changes one at a time, then combines those that helped, best first."""
         base = self.best
         changes = others(base.setup, self.task.settings) if self.effort.left else []
         worth = []
@@ -217,8 +225,8 @@ class Tuner:
 
     # Kernels in the layouts that the plan has
 
-    def _ground(self) -> Ground:
-        """The best setup with its plan."""
+    def _search_state(self) -> SearchState:
+        """The best setup with its plan and search space."""
         compiled = self.task.compile(self.best.setup)
         graph = prepared(subject_of(self.task.model).graph, compiled.settings).whole
         costs, places = compiled.costs, placeable(compiled.settings)
@@ -226,28 +234,27 @@ class Tuner:
             candidates_of(ordered(graph)), offload(compiled.settings.backend, compiled.settings.target)
         )
         space = Space(known, compiled.plan.how, costs, places)
-        return Ground(self.best, compiled.plan, space, surrounded(compiled.settings, self.tools))
+        return SearchState(self.best, compiled.plan, space, context_digest(compiled.settings, self.tools))
 
-    def _kernels(self, ground: Ground) -> None:
-        """Measures all kernels of all layers, then knobs of the good ones, then combinations of knobs; takes the best
-        of each layer."""
-        space = ground.space
-        pieces = [p for p in space.pieces(ground.plan) if p.layers in ground.times and not self._fixed & set(p.layers)]
-        costs: Costs = {
-            p.layers: {ground.times[p.layers].kernel: (ground.times[p.layers].cycles, None)} for p in pieces
-        }
+    def _kernels(self, state: SearchState) -> None:
+        """Kernel phase: measures all kernels, then knobs of good ones, then knob combinations; adopts the best per
+        layer."""
+        space = state.space
+        pieces = [p for p in space.pieces(state.plan) if p.layers in state.times and not self._fixed & set(p.layers)]
+        costs: Costs = {p.layers: {state.times[p.layers].kernel: (state.times[p.layers].cycles, None)} for p in pieces}
         for choices in (space.kernels, partial(_turned, space, costs), partial(_combinations, space, costs)):
-            self._measure(ground, {piece: choices(piece) for piece in pieces}, costs)
-        self._choose(ground, costs)
+            self._measure(state, {piece: choices(piece) for piece in pieces}, costs)
+        self._choose(state, costs)
 
-    def _measure(self, ground: Ground, choices: Mapping[PlanPiece, Sequence[KernelChoice]], costs: Costs) -> None:
-        """Adds the cycles of choices: those in the database, and the others measured, one of every piece a trial."""
+    def _measure(self, state: SearchState, choices: Mapping[PlanPiece, Sequence[KernelChoice]], costs: Costs) -> None:
+        """Adds the cycles of kernel choices from the database, or measures them, one choice of every piece per
+        trial."""
         waiting: list[list[KernelChoice]] = []
         for piece, offered in choices.items():
             known = costs[piece.layers]
             new = []
             for one in offered:
-                key = key_of(ground.space, ground.around, piece, one)
+                key = key_of(state.space, state.around, piece, one)
                 cycles = known[one.pin][0] if one.pin in known else self.database.cycles(key)
                 if cycles is not None:
                     known[one.pin] = cycles, one
@@ -257,25 +264,25 @@ class Tuner:
         rounds = [[one for one in some if one is not None] for some in zip_longest(*waiting)]
         for at in range(0, len(rounds), self.runner.capacity):
             if self.effort.left_after(self.runner.capacity):
-                self._try(ground, rounds[at : at + self.runner.capacity], costs)
+                self._try(state, rounds[at : at + self.runner.capacity], costs)
 
-    def _try(self, ground: Ground, rounds: Sequence[list[KernelChoice]], costs: Costs) -> None:
-        """Measures choices of several pieces at once. Where a model does not fit with them, halves of them are tried,
-        down to the one that does not fit."""
-        setups = [ground.best.setup.pinned(_pins(some)) for some in rounds]
+    def _try(self, state: SearchState, rounds: Sequence[list[KernelChoice]], costs: Costs) -> None:
+        """Measures choices of several pieces per trial. If a model is refused, halves are retried to isolate the choice
+        at fault."""
+        setups = [state.best.setup.pinned(_pins(some)) for some in rounds]
         again: list[list[KernelChoice]] = []
         for some, setup, trial in zip(rounds, setups, self.trials(setups), strict=True):
             self._adopt(setup, trial)
-            again += self._blamed(some, trial)
+            again += self._retries(some, trial)
             for one in some:
                 time = trial.by_layers.get(one.layers)
-                if time is not None and ground.keeps(time):
+                if time is not None and state.keeps(time):
                     costs[one.layers][one.pin] = time.cycles, one
         if again and self.effort.left_after(len(again)):
-            self._try(ground, again, costs)
+            self._try(state, again, costs)
 
-    def _blamed(self, some: list[KernelChoice], trial: TuningTrial) -> list[list[KernelChoice]]:
-        """Choices to be tried again, of those that were refused together."""
+    def _retries(self, some: list[KernelChoice], trial: TuningTrial) -> list[list[KernelChoice]]:
+        """Choices to retry after a refused trial."""
         if not trial.refused or trial.refused == NO_TIME:
             return []
         named = [c for c in some if set(c.layers) & set(trial.layers)]
@@ -286,63 +293,63 @@ class Tuner:
         half = len(some) // 2
         return [some[:half], some[half:]]
 
-    def _choose(self, ground: Ground, costs: Costs) -> None:
-        """Pins the best kernel of each layer. Where they do not fit together, or the whole is not faster, only half of
-        them, those that gain most."""
+    def _choose(self, state: SearchState, costs: Costs) -> None:
+        """Pins the best kernel of each layer; if they do not fit together or the model is not faster, only the half
+        that gains most, and so on."""
         gains: list[tuple[int, KernelChoice]] = []
         for layers, known in costs.items():
             cycles, one = min(known.values(), key=lambda pair: pair[0])
-            gain = ground.times[layers].cycles - cycles
+            gain = state.times[layers].cycles - cycles
             gains += [(gain, one)] if one is not None and gain > 0 else []
         gains.sort(key=lambda pair: -pair[0])
         most, first = len(gains), True
         while most and (first or self.effort.left):
             first = False
-            setup = ground.best.setup.pinned(_pins(one for _, one in gains[:most]))
+            setup = state.best.setup.pinned(_pins(one for _, one in gains[:most]))
             (trial,) = self.trials([setup])
             most = 0 if self._adopt(setup, trial) or trial.refused == NO_TIME else most // 2
 
     # Layouts and fusion
 
-    def _structure(self, ground: Ground) -> None:
-        """Tries kernels that change layouts or pieces of the plan, those far from each other in one trial, and takes
-        those after which the layers around them take less."""
-        waiting = [m for m in ground.space.moves(ground.plan) if not self._fixed & set(m.layers)]
-        moves = [(move, ground.space.around(ground.plan, move.layers)) for move in waiting]
+    def _structure(self, state: SearchState) -> None:
+        """Structure phase: tries layout and fusion changes, distant ones in one trial, and adopts those that reduce the
+        cycles of the layers around them."""
+        waiting = [m for m in state.space.moves(state.plan) if not self._fixed & set(m.layers)]
+        moves = [(move, state.space.around(state.plan, move.layers)) for move in waiting]
         good: list[tuple[int, Move]] = []
         while moves and self.effort.left:
-            rounds = [_apart(moves) for _ in range(self.runner.capacity)]
+            rounds = [_disjoint(moves) for _ in range(self.runner.capacity)]
             rounds = [some for some in rounds if some]
-            setups = [_moved(ground.best.setup, some) for some in rounds]
+            setups = [_with_moves(state.best.setup, some) for some in rounds]
             for some, setup, trial in zip(rounds, setups, self.trials(setups), strict=True):
                 self._adopt(setup, trial)
                 if trial.refused:
                     named = [one for one in some if set(one[0].layers) & set(trial.layers)]
                     moves += [one for one in some if named and one not in named]
                     continue
-                gains = [(_taken(ground.best.trial, one[1]) - _taken(trial, one[1]), one) for one in some]
+                gains = [(_cycles_of(state.best.trial, one[1]) - _cycles_of(trial, one[1]), one) for one in some]
                 good += [(gain, one) for gain, one in gains if gain > 0]
-        joined = _apart([one for _, one in sorted(good, key=lambda pair: -pair[0])])
+        joined = _disjoint([one for _, one in sorted(good, key=lambda pair: -pair[0])])
         if joined and self.effort.left:
-            setup = _moved(ground.best.setup, joined)
+            setup = _with_moves(state.best.setup, joined)
             (trial,) = self.trials([setup])
             self._adopt(setup, trial)
 
     @cached_property
     def _fixed(self) -> set[str]:
-        """The layers that the user has pinned."""
+        """Layers pinned by the user."""
         graph = prepared(subject_of(self.task.model).graph, self.task.settings).whole
         layers = {n: (op.name, graph.short_name(op)) for n, op in zip(graph.numbers, graph.ops, strict=True)}
         return {one_layer(layers, layer, "option kernel") for layer in self.task.settings.kernels}
 
 
 Move = tuple[KernelChoice, set[str]]
-"""A kernel that changes the structure of a plan, and the layers around it that may change with it."""
+"""A structural change: a kernel, and the layers around it that may change with it."""
 
 
 def _turned(space: Space, costs: Costs, piece: PlanPiece) -> list[KernelChoice]:
-    """The best kernels of a piece, each with the better place of its constants and with one knob changed, and those
-    that need a change to fit."""
+    """Variants of a piece's best kernels with one knob changed (and the better placement of constants), and kernels
+    that only fit with other knobs."""
     known = sorted(((n, one) for n, one in costs[piece.layers].values() if one is not None), key=lambda pair: pair[0])
     least = min(cycles for cycles, _ in costs[piece.layers].values())
     families: dict[str, KernelChoice] = {}
@@ -354,8 +361,8 @@ def _turned(space: Space, costs: Costs, piece: PlanPiece) -> list[KernelChoice]:
 
 
 def _combinations(space: Space, costs: Costs, piece: PlanPiece) -> list[KernelChoice]:
-    """The best kernel of a piece with several knobs changed: to any values where there are few combinations, otherwise
-    to those that took fewer cycles than the default when they were changed alone."""
+    """Variants of a piece's best kernel with several knobs changed: all combinations if few, else those of values that
+    individually beat the default."""
     known = [(cycles, one) for cycles, one in costs[piece.layers].values() if one is not None]
     if not known:
         return []
@@ -375,8 +382,8 @@ def _pins(choices: Iterable[KernelChoice]) -> dict[str, str]:
     return {layer: pin for one in choices for layer, pin in one.pins.items()}
 
 
-def _apart(moves: list[Move]) -> list[Move]:
-    """Moves that have no layer around them in common, taken out of the list."""
+def _disjoint(moves: list[Move]) -> list[Move]:
+    """Takes moves that affect disjoint layers out of the list."""
     taken: set[str] = set()
     some = []
     for move in list(moves):
@@ -387,19 +394,19 @@ def _apart(moves: list[Move]) -> list[Move]:
     return some
 
 
-def _moved(setup: Setup, moves: Sequence[Move]) -> Setup:
-    """A setup with moves; kernels around them are the planner's choice."""
+def _with_moves(setup: Setup, moves: Sequence[Move]) -> Setup:
+    """A setup with moves applied; pins of layers around them are dropped, so that the planner chooses."""
     free = {layer for _, around in moves for layer in around}
     kept = {layer: pin for layer, pin in setup.kernels.items() if layer not in free}
     return replace(setup, kernels=kept).pinned(_pins(move for move, _ in moves))
 
 
 def _joined(one: Setup, base: Setup, other: Setup) -> Setup:
-    """A setup with the changes of another one against a base, of what all layers share."""
+    """A setup with another one's model-wide changes against a base."""
     changes = {name: getattr(other, name) for name in SHARED if getattr(other, name) != getattr(base, name)}
     joined = replace(one, **changes)
     return joined.without_places() if joined.place_constants == RAM else joined
 
 
-def _taken(trial: TuningTrial, layers: set[str]) -> int:
+def _cycles_of(trial: TuningTrial, layers: set[str]) -> int:
     return sum(time.cycles for time in trial.times if layers & set(time.layers))

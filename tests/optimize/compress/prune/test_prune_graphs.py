@@ -19,14 +19,14 @@ from mote.optimize.compress.prune.groups import ChannelGroups, groups, without
 from mote.optimize.compress.prune.importance import distances, sensitivities
 from mote.optimize.compress.prune.layers import float_layers, grams, matrix, with_matrices
 from mote.optimize.compress.prune.reconstruct import refitted
-from mote.optimize.compress.prune.schedule import WORTHS, ClusterWays
+from mote.optimize.compress.prune.schedule import WORTHS, ClusterSchedule
 from mote.optimize.compress.quantize.encode import weight_scales, weight_steps
 from tests.helpers import float_nets
 from tests.helpers.network import Net
 
 TIED = ("conv", "pointwise", "depthwise", "residual", "gated", "joined", "padded", "average", "turned", "leaky")
 """Blocks whose channels are led on, tied to others, or mixed."""
-Clustered = tuple[Graph, Sequence[float_nets.Case], ClusterWays]
+Clustered = tuple[Graph, Sequence[float_nets.Case], ClusterSchedule]
 
 
 def resnet(seed: int = 0, channels: int = 16) -> Graph:
@@ -171,7 +171,7 @@ def clustered() -> Clustered:
     """A network, cases that it was seen on, and the ways to cluster its weights."""
     graph = resnet(channels=8)
     cases = float_nets.cases(graph, 24)
-    return graph, cases, ClusterWays.of(graph, cases, {})
+    return graph, cases, ClusterSchedule.of(graph, cases, {})
 
 
 def test_a_quantizer_finds_the_integers_of_clustered_weights_again(clustered: Clustered) -> None:

@@ -13,7 +13,7 @@ import mote
 from mote.base.errors import MoteError
 from mote.compiler.passes.normal_form import normal
 from mote.ir.graph.tensor import Array
-from mote.optimize.compress.prune.limits import PruningTarget, limit_of, reached
+from mote.optimize.compress.prune.limits import PruningTarget, first_within, limit_of
 from mote.ui.cli import main
 from tests.helpers.network import Net
 from tests.helpers.notebooks import assert_readable
@@ -206,10 +206,10 @@ def test_there_is_one_target(options: dict[str, Any]) -> None:
 def test_the_first_way_that_is_cheap_enough_is_taken() -> None:
     costs = [100, 90, 90, 70, 50, 20, 10]
     for most in range(10, 100):
-        found, number = reached(PruningTarget("macs", number=most), len(costs), lambda n, _: costs[n], "net")
+        found, number = first_within(PruningTarget("macs", number=most), len(costs), lambda n, _: costs[n], "net")
         assert costs[found] <= most < costs[found - 1] and number == most
     assert limit_of(macs=None, flash="2K", cycles=None) == PruningTarget("flash", number=2048)
-    assert reached(limit_of(macs="70%"), len(costs), lambda n, _: costs[n], "net") == (3, 70)
+    assert first_within(limit_of(macs="70%"), len(costs), lambda n, _: costs[n], "net") == (3, 70)
 
 
 def test_no_data_and_data_of_another_shape_are_refused() -> None:

@@ -17,7 +17,7 @@ from mote.optimize.compress.prune.groups import groups, without
 from mote.optimize.compress.prune.importance import distances
 from mote.optimize.compress.prune.layers import float_layers, matrix, with_matrices
 from mote.optimize.train.augment import augmentation
-from mote.optimize.train.tuning import Tuning, fine_tuned, taught
+from mote.optimize.train.tuning import Tuning, fine_tuned, tuned_teacher
 from tests.helpers import float_nets
 from tests.helpers.network import Net
 
@@ -86,8 +86,8 @@ def test_a_teacher_learns_labels_before_it_teaches() -> None:
     x = rng.normal(size=(128, 6)).astype(np.float32)
     labels = (x[:, 0] > 0).astype(np.int64) + (x[:, 1] > 0)
     tuning = Tuning(40, device="cpu")
-    assert taught(teacher, dataset(x), tuning) is teacher
-    learned = taught(teacher, dataset((x, labels)), tuning)
+    assert tuned_teacher(teacher, dataset(x), tuning) is teacher
+    learned = tuned_teacher(teacher, dataset((x, labels)), tuning)
     right = [np.mean(_answers(graph, x) == labels) for graph in (teacher, learned)]
     assert right[1] > right[0] + 0.2
 

@@ -16,7 +16,7 @@ from mote.frontends import tflite
 from mote.frontends.calibration import RANDOM
 from mote.frontends.tflite.writer import Writer
 from mote.ir.graph.types import DType
-from mote.optimize.compress.quantize.noise import given
+from mote.optimize.compress.quantize.noise import graph_inputs
 from mote.optimize.compress.quantize.pipeline import Methods, prepared
 from mote.optimize.compress.quantize.post_training import Quantized, spread
 from mote.ui.cli import main
@@ -100,7 +100,7 @@ def test_masked_attention_keeps_its_scores_apart(kind: str, mask: float) -> None
     assert found.layers[-1].noise is not None and found.layers[-1].noise > 25
     graph = tflite.parse(found.data, "masked")
     shares = next(op.outputs[0] for op in graph.ops if op.kind == "SOFTMAX")
-    values = graph.evaluate(given(found.graph, {found.graph.inputs[0]: data[:1]}))[shares]
+    values = graph.evaluate(graph_inputs(found.graph, {found.graph.inputs[0]: data[:1]}))[shares]
     assert (values[later] == -128).all()
 
 

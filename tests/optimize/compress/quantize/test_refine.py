@@ -11,7 +11,7 @@ from mote.ir.graph import Graph
 from mote.ir.graph.tensor import Array
 from mote.ir.graph.types import Activation
 from mote.optimize.compress.quantize.calibration import ranges
-from mote.optimize.compress.quantize.constants import Chosen
+from mote.optimize.compress.quantize.constants import ConstantOverrides
 from mote.optimize.compress.quantize.encode import in_steps, real_numbers
 from mote.optimize.compress.quantize.quantizer import Integers, integers
 from mote.optimize.compress.quantize.refinement.as_matrix import Layer, as_weights, matrices, read
@@ -24,7 +24,7 @@ BLOCKS = ["conv", "depthwise", "pointwise", "residual", "average", "conv"]
 Cases = list[dict[int, Array]]
 
 
-def quantized(g: Graph, given: Cases, precision: Precision, chosen: Chosen | None = None) -> Integers:
+def quantized(g: Graph, given: Cases, precision: Precision, chosen: ConstantOverrides | None = None) -> Integers:
     return integers(g, ranges(observe(g, given)), Scheme(precision), chosen=chosen)
 
 

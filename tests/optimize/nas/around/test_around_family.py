@@ -38,7 +38,7 @@ def _one_thread() -> Iterator[None]:
 
 def family(model: str = "digits_float.tflite") -> AroundFamily:
     given = given_model(MODELS / model)
-    data = given.taken(dataset(MODELS / "digits_train.npz"))
+    data = given.in_graph_layout(dataset(MODELS / "digits_train.npz"))
     train, held = split(data, True, 0)
     settings = make_settings("cortex-m4")
     task = LearningTask("image", (8, 8, 1), 10, True, train, held)
@@ -73,7 +73,7 @@ def test_the_model_as_given_is_quantized_and_nothing_else(digits: AroundFamily) 
     made = digits.finish({}, 3)
     assert made.validation == digits.task.accuracy(made.files[MODEL], digits.task.validation) > 0.95
     weights = {t.name: t.data for t in load(made.files[FLOAT]).tensors.values() if t.data is not None}
-    for t in digits.near.graph.tensors.values():
+    for t in digits.neighbourhood.graph.tensors.values():
         if t.data is not None and t.data.ndim == 4:
             assert np.array_equal(weights[t.name], t.data)
 
@@ -107,9 +107,9 @@ def test_channels_of_onnx_are_first_in_the_data_and_last_in_the_files() -> None:
     given = given_model(MODELS / "digits.onnx")
     first = dataset(MODELS / "digits_train.npz")
     (images,) = first.inputs.values()
-    taken = given.taken(dataset((np.moveaxis(images, 3, 1), first.labels)))
-    assert all(x.shape == (300, 8, 8, 1) for x in taken.inputs.values())
-    (cases,) = {case[given.graph.inputs[0]].shape for case in taken.cases(given.graph)}
+    arranged = given.in_graph_layout(dataset((np.moveaxis(images, 3, 1), first.labels)))
+    assert all(x.shape == (300, 8, 8, 1) for x in arranged.inputs.values())
+    (cases,) = {case[given.graph.inputs[0]].shape for case in arranged.cases(given.graph)}
     assert cases == (1, 8, 8, 1)
 
 
@@ -125,7 +125,7 @@ def test_modules_of_pytorch_are_models() -> None:
     module = torch.nn.Sequential(*layers, *head).eval()
     images = np.random.default_rng(0).normal(size=(20, 3, 6, 6)).astype(np.float32)
     given = given_model(module, example_inputs=torch.zeros(1, 3, 6, 6))
-    data = given.taken(dataset((images, np.arange(20) % 4)))
+    data = given.in_graph_layout(dataset((images, np.arange(20) % 4)))
     task = given.task(dataset((images, np.arange(20) % 4)), None, 0)
     assert (task.kind, task.input, task.outputs, task.classes) == ("image", (6, 6, 3), 4, True)
     kinds = [

@@ -9,7 +9,7 @@ import pytest
 
 from mote.ir.graph import Graph
 from mote.optimize.compress.prune.blocks import prunable
-from mote.optimize.compress.prune.schedule import ChannelWays, macs_of
+from mote.optimize.compress.prune.schedule import ChannelSchedule, macs_of
 from mote.optimize.compress.quantize.pipeline import Methods, prepared
 from mote.optimize.compress.quantize.quantizer import integers
 from mote.optimize.compress.quantize.types.precision import Precision, Scheme
@@ -37,7 +37,7 @@ def test_every_layer_has_its_decisions(near: Neighbourhood) -> None:
         "sparsity": 5,
         "width": 5,
     }
-    assert all(decision.own == decision.values[-1] for decision in near.decisions.values())
+    assert all(decision.default == decision.values[-1] for decision in near.decisions.values())
 
 
 def test_the_empty_choice_is_the_model(near: Neighbourhood, graph: Graph) -> None:
@@ -57,7 +57,7 @@ def test_the_smallest_choice_has_one_layer_left(near: Neighbourhood) -> None:
 
 
 def test_steps_of_pruning_are_choices(near: Neighbourhood, graph: Graph) -> None:
-    ways = ChannelWays.of(graph, float_nets.cases(graph, 8), macs_of(graph))
+    ways = ChannelSchedule.of(graph, float_nets.cases(graph, 8), macs_of(graph))
     for number in range(len(ways)):
         assert near.graph_of(near.pruned(number)).text() == ways.cut(number).text()
 
@@ -73,7 +73,7 @@ def test_any_choice_is_a_network_that_quantizes(near: Neighbourhood, graph: Grap
         choices.append(child)
     assert len({str(choice) for choice in choices}) > 20
     for choice in choices:
-        assert all(value != near.decisions[name].own for name, value in choice.items())
+        assert all(value != near.decisions[name].default for name, value in choice.items())
         small, layers = numbered(near.graph_of(choice), near.layers_of(choice))
         assert all(np.isfinite(y).all() for y in outputs(small, cases))
         made = integers(small, seen.ranges, Scheme(layers=layers), wide=seen.wide)
@@ -100,7 +100,7 @@ def test_sparse_layers_have_as_many_zero_blocks_as_chosen(near: Neighbourhood, g
             zero = 1 - np.count_nonzero(after.data) / after.size
             assert 0.15 < zero < 0.75
             assert np.array_equal(after.data[after.data != 0], before.data[after.data != 0])
-            mask = near.zeros_of({**dense, **chosen}, thin)[op.outputs[0]]
+            mask = near.masks_of({**dense, **chosen}, thin)[op.outputs[0]]
             assert mask[:, -1].all() and mask[:, :-1].sum() == np.count_nonzero(after.data)
 
 

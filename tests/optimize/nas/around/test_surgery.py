@@ -19,7 +19,7 @@ from mote.ir.graph.graph import ABSENT
 from mote.ir.graph.tensor import Array
 from mote.ir.graph.types import DType
 from mote.optimize.compress.prune.groups import groups, without
-from mote.optimize.compress.prune.schedule import ChannelWays, macs_of
+from mote.optimize.compress.prune.schedule import ChannelSchedule, macs_of
 from mote.optimize.nas.around.blocks import RemovableBlock, removable_blocks, without_blocks
 from mote.optimize.nas.around.kernels import kernel_sizes, with_kernels
 from mote.optimize.nas.around.widths import families, narrowed, ranks, width_values
@@ -181,7 +181,7 @@ def test_widths_are_those_that_were_chosen(names: list[str], seed: int, data: st
 
 def test_the_widths_of_a_pruning_schedule_give_what_it_cuts() -> None:
     graph = normal(read(source_of(MODELS / "digits_float.tflite")).graph())
-    ways = ChannelWays.of(graph, float_nets.cases(graph, 8), macs_of(graph))
+    ways = ChannelSchedule.of(graph, float_nets.cases(graph, 8), macs_of(graph))
     importance = ranks(ways.groups, ways.steps)
     for number in (0, 3, len(ways) // 2, len(ways) - 1):
         cut = ways.cut(number)

@@ -43,13 +43,13 @@ def data() -> tuple[Examples, Examples]:
 def test_subnets_are_slices_of_the_weights() -> None:
     supernet = Supernet(LARGEST, seed=1)
     subnet = supernet.subnet(SMALLEST)
-    whole, part = supernet.whole.layer("down").tensors(), subnet.layer("down").tensors()
+    whole, part = supernet.module.layer("down").tensors(), subnet.layer("down").tensors()
     assert torch.equal(part["weights"], whole["weights"][:8, :4, 1:4, 1:4])
     assert torch.equal(part["scale"], whole["scale"][:8])
     x = torch.randn(16, 8, 8, 1, generator=torch.Generator().manual_seed(0))
     with torch.no_grad():
         assert torch.allclose(supernet(x, SMALLEST), subnet.train()(x), atol=1e-5)
-        assert torch.allclose(supernet(x), supernet.whole.train()(x), atol=1e-5)
+        assert torch.allclose(supernet(x), supernet.module.train()(x), atol=1e-5)
 
 
 def test_calibration_measures_the_statistics_of_the_data(data: tuple[Examples, Examples]) -> None:

@@ -1,1 +1,1 @@
-"""The gain of training on the device, judged by the device's operators on the host."""
+"""Measures what on-device training gains, with the device's operators on the host."""

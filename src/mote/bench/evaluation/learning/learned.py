@@ -1,4 +1,4 @@
-"""`mote evaluate --train`: a model is scored, learns as a device does, and is scored again."""
+"""`mote evaluate --train`: scores a model, trains it as a device does, and scores it again."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ from mote.ir.graph.tensor import Array
 from mote.ir.graph.tolerance import largest
 
 CHECKED = 8
-"""Steps that are computed in NumPy as well."""
+"""Number of training steps that are verified against NumPy."""
 DRIFT = 1e-4
-"""How far floats of these may be apart, relative to the largest: rounding adds up."""
+"""Relative tolerance of floats in verified steps, as rounding errors accumulate."""
 POINTS = 100
-"""The most losses that a curve has."""
+"""Maximum number of points of a loss curve."""
 REFERENCE = "NumPy, with what was learned"
 SORTED = "training samples come class by class, so that the last class is learned best: shuffle them with --epochs"
 DIVERGED = "what was learned is not finite: choose a smaller learning rate"
@@ -41,18 +41,18 @@ DIVERGED = "what was learned is not finite: choose a smaller learning rate"
 
 @dataclass(frozen=True)
 class Tools:
-    """The compiler and the emulator of the first steps on the core of a target."""
+    """Tools and number of steps to run on the target's emulated core."""
 
     compiler: str | None
     emulator: str | None
     samples: int | None
-    """How many steps; None: a few."""
+    """Number of steps; None for a few."""
 
 
 def evaluate_learning(
     compiled: Compiled, lessons: Lessons, test: Dataset, keep: Dataset | None, how: How, tools: Tools, say: Say
 ) -> Evaluation:
-    """Scores a model that learns, before training and after it."""
+    """Scores a trainable model before and after training."""
     program = TrainingProgram.of(compiled)
     lessons = replace(lessons, data=numbered_as(test, as_taken(program.asked, lessons.data)))
     say("compiling the model for this computer")
@@ -86,7 +86,7 @@ def evaluate_learning(
 
 
 def numbered_as(other: Dataset, data: Dataset) -> Dataset:
-    """Samples whose classes have the numbers that they have in other data, where both have names of classes."""
+    """The samples with class numbers translated to those of another dataset, if both name their classes."""
     if not other.classes or not data.classes or other.classes == data.classes or data.labels is None:
         return data
     missing = [name for name in data.classes if name not in other.classes]
@@ -129,7 +129,7 @@ def _learning(
 
 
 def _measured(how: How, program: TrainingProgram) -> How:
-    """One number without a target says how far a sample is from normal ones: it ranks them."""
+    """Default metric: AUC for a model with a single score and no target, such as a novelty score."""
     one = program.classes == 1 and not program.has_target
     return replace(how, metric=how.metric or ("auc" if one else ""))
 
@@ -144,7 +144,7 @@ def _counts(program: TrainingProgram, data: Dataset) -> list[int]:
 
 
 def _equal_steps(program: TrainingProgram, cases: Sequence[Case], outputs: Sequence[Array]) -> int:
-    """In how many steps the reference gives the same outputs: float results drift apart with each step."""
+    """Number of steps in which the NumPy reference gives the same outputs; float results drift apart with each step."""
     theirs = program.in_numpy().infer(cases)
     pairs = zip((values[: len(cases)] for values in outputs), theirs, strict=True)
     same = [
@@ -155,7 +155,7 @@ def _equal_steps(program: TrainingProgram, cases: Sequence[Case], outputs: Seque
 
 
 def _by_numpy(learner: LearningModel, exam: Exam) -> ByReference:
-    """The answers of the inference alone in NumPy, with what was learned in C."""
+    """Scores of the inference alone in NumPy, with the parameters learned by the C code."""
     learner.say("running the reference")
     graph, cases = frozen(learner.program.asked), exam.questions.cases
     known = {t: value for t, value in learner.program.learned(learner.run).items() if t in graph.tensors}
@@ -167,7 +167,7 @@ def _by_numpy(learner: LearningModel, exam: Exam) -> ByReference:
 
 
 def _on_core(compiled: Compiled, learner: LearningModel, taught: Taught, tools: Tools) -> OnCore | None:
-    """The first steps on the emulated core of the target, compared with those on this computer."""
+    """Runs the first training steps on the emulated core and compares them with the host."""
     target = compiled.settings.target
     if target.is_host:
         return None

@@ -1,4 +1,4 @@
-"""A model that learns on the host, sample by sample, and answers before and after."""
+"""Trains a model on the host sample by sample, and evaluates it before and after."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ from mote.frontends.data.dataset_type import Dataset
 from mote.ir.graph.tensor import Array
 
 ONLINE = ("top", "rmse", "mae")
-"""Metrics of answers one by one."""
+"""Prefixes of metrics that can be computed sample by sample."""
 
 
 @dataclass(frozen=True, eq=False)
 class Lessons:
-    """The training samples, and in which order they are learned."""
+    """Training samples and their order."""
 
     data: Dataset
     epochs: int | None
-    """None: each once, in their order."""
+    """Number of shuffled epochs; None: each sample once, in order."""
     seed: int
 
     def orders(self) -> Iterator[Array]:
-        """The numbers of the samples, for each epoch."""
+        """Sample indices in training order, per epoch."""
         if self.epochs is None:
             yield np.arange(len(self.data), dtype=np.int64)
             return
@@ -45,7 +45,7 @@ class Lessons:
 
     @property
     def by_class(self) -> bool:
-        """Whether all samples of a class come together."""
+        """Whether the samples are sorted by class."""
         labels = self.data.labels
         if self.epochs is not None or labels is None or labels.ndim > 1 or labels.dtype.kind == "f":
             return False
@@ -55,24 +55,24 @@ class Lessons:
 
 @dataclass(frozen=True, eq=False)
 class Taught:
-    """Outputs and losses of a model while it learned all samples once."""
+    """Outputs and losses of one training epoch."""
 
     questions: Posed
-    """The samples in the order in which they were learned."""
+    """The samples in training order."""
     outputs: Sequence[Array]
-    """All outputs, each from before its sample was learned."""
+    """All outputs, each computed before its sample was learned."""
     losses: Array
-    """The loss of each; empty where what learns has none."""
+    """Loss of each sample; empty if the learner has no loss."""
 
 
 @dataclass(frozen=True, eq=False)
 class Exam:
-    """Samples that are scored before and after training."""
+    """Samples to score before and after training."""
 
     questions: Posed
     before: Score | None
     answers: Sequence[Array]
-    """All outputs of the model after training."""
+    """Outputs of the model after training."""
 
     @property
     def where(self) -> str:
@@ -81,7 +81,7 @@ class Exam:
 
 @dataclass(frozen=True, eq=False)
 class LearningModel:
-    """A model that is trained and asked in one run on the host."""
+    """A trainable model, trained and evaluated in a single program run on the host."""
 
     program: TrainingProgram
     run: TrainingRun
@@ -89,17 +89,17 @@ class LearningModel:
     say: Say
 
     def asked(self, data: Dataset) -> Posed:
-        """The inferences of samples that are only scored."""
+        """Inferences for samples that are only scored."""
         return posed(self.program.asked, as_taken(self.program.asked, data))
 
     def answers(self, questions: Posed) -> list[Array]:
-        """The model's outputs, of which it learns nothing."""
+        """Outputs without training."""
         cases = [{**case, **self.program.idle} for case in questions.cases]
         count = len(self.program.asked.outputs)
         return self.run.infer(cases, counted(self.say, questions.data.where))[:count]
 
     def score(self, questions: Posed, answers: Sequence[Array]) -> Score:
-        """The score of the first output; one that is not a number where an answer is none."""
+        """Score of the first output; NaN if any output is not finite."""
         graph = self.program.asked
         values = real(graph.tensors[graph.outputs[0]], answers[0])
         if np.isfinite(values).all():
@@ -108,13 +108,13 @@ class LearningModel:
         return Score(self.how.metric or suiting(values, questions.data.labels, None), nan, len(values))
 
     def online(self, taught: Sequence[Taught]) -> list[float]:
-        """The score of the answers to training samples before they were learned, for each epoch."""
+        """Prequential score per epoch: of the outputs before each sample was learned."""
         if not self.how.metric.startswith(ONLINE):
             return []
         return [self.score(epoch.questions, epoch.outputs).value for epoch in taught]
 
     def learn(self, lessons: Lessons) -> list[Taught]:
-        """Learns samples, epoch by epoch."""
+        """Trains epoch by epoch."""
         cases, done = self.program.cases(lessons.data), counted(self.say, "training")
         epochs: list[Taught] = []
         for order in lessons.orders():

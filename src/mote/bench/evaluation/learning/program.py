@@ -1,4 +1,4 @@
-"""A model that learns as a program for the host: one inference after another, with or without a label."""
+"""A trainable model as a host program that runs inferences with or without labels."""
 
 from __future__ import annotations
 
@@ -27,24 +27,24 @@ from mote.ir.graph.tensor import Array
 from mote.ir.graph.types import StateRole
 
 Case = Mapping[int, Array]
-"""The inputs of an inference by the ids of their tensors."""
+"""Inputs of an inference by tensor id."""
 
 
 class TrainingRun(Protocol):
-    """A program that runs: what it has learned lasts from one call to the next."""
+    """A running training program, which keeps learned parameters between calls."""
 
     def infer(self, cases: Sequence[Case], done: Done = nobody) -> list[Array]:
-        """All outputs of inferences one after another, in the model's layout."""
+        """Runs inferences in order; returns all outputs in the model's layout."""
         ...
 
     def states(self) -> dict[int, Array]:
-        """The states before the next inference, by the ids of their tensors."""
+        """States before the next inference, by tensor id."""
         ...
 
 
 @dataclass
 class NumpyRun:
-    """The run of a graph in the NumPy reference."""
+    """Runs a training graph in the NumPy reference."""
 
     graph: Graph
     known: dict[int, Array] = field(default_factory=dict)
@@ -65,20 +65,20 @@ class NumpyRun:
 
 @dataclass(frozen=True, eq=False)
 class TrainingProgram:
-    """A graph of training, compiled for the host with labels as inputs: scoring before and after training is the same
-    program with the label that says that nothing is to be learned."""
+    """A training graph compiled for the host with labels as inputs. The same program scores before and after training,
+    with the label value that means "do not learn"."""
 
     source: Graph
-    """The model as it was read."""
+    """The model graph as read."""
     train: Spec
-    """The training that the option states."""
+    """Parsed `train` option."""
     graph: Graph
-    """The model with a step of training behind it."""
+    """The model graph with a training step appended."""
     compiled: Compiled
 
     @staticmethod
     def of(model: Compiled, target: Target | None = None) -> TrainingProgram:
-        """The training of a compiled model that learns: for the vectors of this computer unless there is a target."""
+        """The training program of a compiled model; for the host CPU unless a target is given."""
         settings = model.settings
         assert settings.train is not None
         graph = model.prepared.learning
@@ -96,31 +96,31 @@ class TrainingProgram:
 
     @property
     def program(self) -> Graph:
-        """The optimized graph, with inputs for labels behind those of the model, and the loss as last output."""
+        """Optimized graph: label inputs follow the model's inputs, and the loss is the last output."""
         return self.compiled.plan.graph
 
     @cached_property
     def asked(self) -> Graph:
-        """The optimized graph with the model's inputs and outputs only."""
+        """Optimized graph with the model's own inputs and outputs only."""
         program = self.program
         counts = len(self.graph.inputs), len(self.graph.outputs)
         return replace(program, inputs=program.inputs[: counts[0]], outputs=program.outputs[: counts[1]])
 
     @cached_property
     def idle(self) -> Case:
-        """The inputs that say that nothing is to be learned."""
+        """Label inputs that mean "do not learn"."""
         return no_label_values(self.graph)
 
     def on_host(self) -> TrainingRun:
-        """A run of the generated C."""
+        """Starts a run of the generated C."""
         return HostModel(self.compiled).started()
 
     def in_numpy(self) -> TrainingRun:
-        """A run of the NumPy reference."""
+        """Starts a run of the NumPy reference."""
         return NumpyRun(self.program)
 
     def cases(self, data: Dataset) -> list[dict[int, Array]]:
-        """The inferences that learn these samples."""
+        """Inferences that learn these samples."""
         given = samples(self.source, self.train, data).labels
         self._check(data, given)
         return [
@@ -129,39 +129,39 @@ class TrainingProgram:
         ]
 
     def losses(self, outputs: Sequence[Array]) -> Array:
-        """The losses of inferences, from all their outputs; empty where what learns has none."""
+        """Losses of inferences from their outputs; empty if the learner has no loss."""
         if loss_of(self.graph) is None:
             return np.zeros(0, np.float32)
         losses: Array = real(self.program.tensors[self.program.outputs[-1]], outputs[-1]).reshape(-1)
         return losses
 
     def learned(self, run: TrainingRun) -> dict[int, Array]:
-        """The weights and the like that were learned, by the ids of their tensors."""
+        """Learned parameters by tensor id."""
         ids = {s.before for s in self.graph.states if s.role is StateRole.LEARNED}
         return {i: values for i, values in run.states().items() if i in ids}
 
     @property
     def classes(self) -> int:
-        """The scores of a sample; 1 where there is one number only."""
+        """Number of output scores."""
         return self.asked.tensors[self.asked.outputs[0]].shape[-1]
 
     @property
     def has_classes(self) -> bool:
-        """Whether labels are classes that the output has scores of."""
+        """Whether labels are classes, with an output score each."""
         return self.classes > 1 and not self.has_target
 
     @property
     def has_target(self) -> bool:
-        """Whether it learns the numbers that it should give."""
+        """Whether training targets are output values (regression)."""
         return any(s.role is StateRole.TARGET for s in self.graph.states)
 
     @property
     def knows(self) -> bool:
-        """Whether its answers are the model's own, before it has learned anything."""
+        """Whether the output is the model's own, so that it can be scored before training."""
         return self.graph.outputs[0] == self.source.outputs[0]
 
     def _check(self, data: Dataset, labels: Sequence[Array]) -> None:
-        """Refuses labels that are none of the classes."""
+        """Raises an error for labels out of range."""
         largest = [int(label.max()) for label in labels] if self.has_classes else []
         wrong = next((i for i, label in enumerate(largest) if label >= self.classes), None)
         if wrong is not None:

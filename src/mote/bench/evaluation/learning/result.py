@@ -1,4 +1,4 @@
-"""The gain of training as data."""
+"""Result of evaluating on-device training."""
 
 from __future__ import annotations
 
@@ -15,15 +15,16 @@ class BeforeAndAfter:
     """Scores of the same samples before and after training."""
 
     data: str
-    """The file, folder or option of the samples."""
+    """Name of the data."""
     before: Score | None
-    """The score before training; None of a learner, which knows no class then."""
+    """Score before training; None for a learner that knows no classes before."""
     after: Score
-    """The score after training."""
+    """Score after training."""
 
     @property
     def gained(self) -> float | None:
-        """How much better the score became: a share, or a distance in the unit of the labels; below 0: forgotten."""
+        """Improvement by training (difference of scores; negative if worse): a share, or a distance in the labels'
+        unit."""
         if self.before is None:
             return None
         more = self.after.value - self.before.value
@@ -36,49 +37,49 @@ class BeforeAndAfter:
 
 @dataclass(frozen=True)
 class Learning:
-    """The gain of training on the device, measured with its operators on the host."""
+    """Result of on-device training, measured with the device's operators on the host."""
 
     train: str
-    """The training, as the option states it."""
+    """Training specification, as in the option `train`."""
     data: str
-    """The file, folder or option of the training samples."""
+    """Name of the training data."""
     samples: int
-    """Training samples."""
+    """Number of training samples."""
     epochs: int | None
-    """How often all of them were learned, shuffled; None: once, in their order."""
+    """Number of shuffled epochs; None: each sample once, in order."""
     seed: int
-    """The seed of the order."""
+    """Random seed of the order."""
     steps: int
-    """Inferences with a label."""
+    """Number of training steps."""
     losses: Sequence[float]
-    """Losses in the order of time, each the mean of `every` steps; empty where what learns has none."""
+    """Loss curve, each point the mean of `every` steps; empty if the learner has no loss."""
     every: int
-    """Steps of which a loss is the mean."""
+    """Number of steps per point of `losses`."""
     online: Sequence[float]
-    """For each epoch the score of the answers that the model gave to each training sample before it learned that
-    (prequential evaluation); empty where the metric needs all answers."""
+    """Prequential score per epoch: of the outputs before each training sample was learned; empty if the metric is not
+    per sample."""
     test: BeforeAndAfter
-    """The scores of the test data."""
+    """Scores on the test data."""
     kept: BeforeAndAfter | None
-    """The scores of data that the model knew before; None where none was given."""
+    """Scores on data of previous knowledge; None if not given."""
     trained: Sequence[int]
-    """Training samples of each class; empty where there are no classes."""
+    """Number of training samples per class; empty without classes."""
     weights: int
-    """Bytes of what was learned."""
+    """Bytes of learned parameters."""
     finite: bool
-    """Whether all that was learned is finite."""
+    """Whether all learned parameters are finite."""
     checked: int
-    """Steps that were computed in the NumPy reference, too."""
+    """Number of steps verified against the NumPy reference."""
     equal: int
-    """Steps of these with equal outputs and losses: integers bit for bit, floats within rounding."""
+    """Number of verified steps with equal outputs and losses: integers bit for bit, floats within rounding."""
 
     @property
     def passed(self) -> bool:
-        """Whether what was learned is finite, and the reference agrees."""
+        """Whether learned parameters are finite and agree with the reference."""
         return self.finite and self.equal == self.checked
 
     def json(self) -> dict[str, Any]:
-        """As JSON types."""
+        """The result as JSON types."""
         values = {f.name: getattr(self, f.name) for f in fields(self)}
         scores = {
             "test": self.test.json(),

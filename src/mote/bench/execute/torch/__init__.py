@@ -1,2 +1,2 @@
-"""Graphs as PyTorch modules: float32 layers that can be trained, and the integer arithmetic of LiteRT, exactly. Modules
-here import torch, and are loaded only when they are asked for."""
+"""Graphs as PyTorch modules: trainable float32 layers, and bit-exact integer arithmetic of LiteRT. Modules here import
+torch and are loaded on demand."""

@@ -25,15 +25,15 @@ from mote.ir.ops.reductions.softmax import Softmax
 from mote.ir.ops.windows.depthwise import DepthwiseConv2D
 
 CONFIDENCES = (Softmax, EvenSoftmax, LogSoftmax, Logistic)
-"""Layers that turn logits into probabilities; losses use the logits."""
+"""Final layers that turn logits into probabilities; losses use the logits."""
 
 
 class LearnerModule(nn.Module):
-    """A module that the training loop can train: it takes stacked samples."""
+    """Base class of modules that the training loop can train, on stacked samples."""
 
     static: ClassVar[bool] = False
-    """Whether every batch of a size runs the same kernels on an accelerator, which never waits for the processor: its
-    steps can be captured as a CUDA graph."""
+    """Whether a batch of given size always runs the same accelerator kernels without host synchronization, so that
+    training steps can be captured as a CUDA graph."""
 
     def outcome(self, *inputs: Value) -> Value:
         """The first output."""
@@ -44,25 +44,25 @@ class LearnerModule(nn.Module):
         raise NotImplementedError
 
     def confident(self) -> bool:
-        """Whether it computes classes: there is such a final layer."""
+        """Whether it is a classifier: it has a final softmax or sigmoid."""
         raise NotImplementedError
 
 
 class Trainable(LearnerModule):
-    """A trainable graph for any number of samples. Samples are stacked on the first axis where the graph has one
-    element there, else on a new leading axis."""
+    """Trainable graph for batches. Samples are stacked on the first axis of tensors with size 1 there, else on a new
+    leading axis."""
 
     source: Graph
     """The float graph of the module."""
 
     def forward(self, *inputs: Value) -> Value | tuple[Value, ...]:
-        """The outputs: one, or a tuple of several."""
+        """Outputs: one tensor, or a tuple of several."""
         values = self.values(*inputs, wanted=self.source.outputs)
         outputs = tuple(values[i] for i in self.source.outputs)
         return outputs[0] if len(outputs) == 1 else outputs
 
     def values(self, *inputs: Value, wanted: Collection[int]) -> dict[int, Value]:
-        """Values of some tensors of the graph, for all samples."""
+        """Values of the `wanted` tensors, for all samples."""
         raise NotImplementedError
 
     def outcome(self, *inputs: Value) -> Value:
@@ -118,7 +118,7 @@ class GraphModule(Trainable):
         return {i: left(graph.tensors[i], known[i] if i in known else self.constant(i), samples) for i in wanted}
 
     def constant(self, i: int) -> Value:
-        """A constant or an initial state, as a value of one sample."""
+        """Value of a constant or initial state for one sample."""
         key = str(i)
         if key not in self.constants:
             return cast(Value, getattr(self, _fixed(i))).unsqueeze(0)
@@ -127,7 +127,7 @@ class GraphModule(Trainable):
         return (value if mask is None else value * mask).unsqueeze(0)
 
     def mask(self, tensor: int, mask: Array) -> None:
-        """Keeps the elements of a constant at zero where the mask is zero."""
+        """Keeps elements of a constant at zero where the mask is zero."""
         value = self.constants[str(tensor)]
         if mask.shape != tuple(value.shape):
             raise ValueError(f"a mask of shape {mask.shape} for tensor {tensor} of shape {tuple(value.shape)}")
@@ -159,7 +159,7 @@ def trainable(graph: Graph, t: Tensor) -> bool:
 
 
 def real(graph: Graph) -> Graph:
-    """The graph with float weights; refuses graphs with quantized activations."""
+    """The graph with weights dequantized to float; raises an error for quantized activations."""
     for t in graph.tensors.values():
         if t.data is None and t.quant is not None:
             raise MoteError(
@@ -197,13 +197,13 @@ def score_tensor(graph: Graph) -> int:
 
 
 def _passes_on(graph: Graph, op: Op) -> bool:
-    """Whether an operator only stores its input otherwise, classes on the last axis still."""
+    """Whether an operator only reshapes or transposes its input, with classes still on the last axis."""
     before, after = (graph.tensors[i].shape for i in (op.inputs[0], op.outputs[0]))
     return op.kind in ("QUANTIZE", "DEQUANTIZE") or (op.kind == "RESHAPE" and before[-1:] == after[-1:])
 
 
 def entered(graph: Graph, inputs: tuple[Value, ...]) -> dict[int, Value]:
-    """A user's inputs with a leading sample axis."""
+    """User inputs, with a leading sample axis added."""
     if len(inputs) != len(graph.inputs):
         raise MoteError(f"{len(inputs)} inputs were given, it has {len(graph.inputs)}", where=graph.name)
     return {i: _entered(graph.tensors[i], x) for i, x in zip(graph.inputs, inputs, strict=True)}
@@ -220,6 +220,6 @@ def _entered(t: Tensor, x: Value) -> Value:
 
 
 def left(t: Tensor, value: Value, samples: int) -> Value:
-    """Removes the sample axis where the tensor's first axis can take its place."""
+    """Removes the sample axis if the tensor's own first axis of size 1 can take its place."""
     value = value.expand(samples, *value.shape[1:])
     return value.squeeze(1) if t.shape and t.shape[0] == 1 else value

@@ -1,5 +1,4 @@
-"""Energy that was measured: captures of meters, the energy of each layer by marks, and a model fitted to it.
+"""Measured energy: meter captures, energy of each layer by marks, and fitted energy models.
 
-`meters` reads captures, `alignment` finds the steps of inferences by their marks, `layers` adds up the energy of each
-layer, and `fit` fits the energy model of a target to that.
-"""
+`meters` reads captures, `alignment` locates inference steps by marks, `layers` sums up the energy of each layer, and
+`fit` fits a target's energy model."""

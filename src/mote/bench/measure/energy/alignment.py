@@ -1,11 +1,10 @@
-"""The steps of inferences in a capture, found by the marks that the device gave.
+"""Locates the steps of inferences in a capture by the marks that the device made.
 
-A pin that is toggled at the start of an inference and at the end of each turn of the plan has one edge more than there
-are turns. What lies between two edges is one turn, the pause between two inferences, or, where turns are shorter than
-a sample, several of them: a turn that ends before the next sample is taken leaves no trace, since its two edges undo
-each other. The durations that the profile expects say which is which; the best way to read all edges is a shortest
-path. Where no way is good, the marks are not those of this model, and that is an error, not a guess.
-"""
+A pin toggled at the start of an inference and after each turn (executed step) of the plan gives one more edge than
+turns. An interval between edges is a turn, a pause between inferences, or several turns if some are shorter than a
+sample: the two edges of a very short turn cancel. The durations that the profile predicts decide; the best
+interpretation of all edges is a shortest path. If none is good the marks do not belong to this model, which is an
+error."""
 
 from __future__ import annotations
 
@@ -20,33 +19,33 @@ from mote.base.errors import MoteError
 from mote.bench.measure.energy.capture import IDLE, Capture, Reals, Whole
 
 MODEL_ERROR = 0.2
-"""Share by which a turn may take longer or shorter than its profile says."""
+"""Relative uncertainty of the profile's duration of a turn."""
 SHORT = 1.5
-"""A turn of fewer samples than this may leave no trace."""
+"""Turns of fewer samples than this may be invisible."""
 MERGED = 6
-"""Most turns without a trace behind one another, in one interval."""
+"""Maximum number of consecutive invisible turns in one interval."""
 MISFIT = 4.0
-"""Mean square of deviations, in units of what is to be expected, from which on marks are not those of the model."""
+"""Mean squared normalized deviation above which marks do not match the model."""
 FARTHEST = 4.0
-"""Deviation of one interval, in these units, from which on it is not that turn."""
+"""Normalized deviation above which an interval cannot be a given turn."""
 AGREEMENT = 0.3
-"""Share by which the durations of a turn may differ between inferences, where no clock says how long it takes."""
+"""Relative tolerance between inferences for the duration of a turn, if the clock is unknown."""
 LATE_START = 3.0
-"""Cost of a reading that does not begin with an inference: that is less likely."""
+"""Penalty of interpretations that do not begin with an inference."""
 MERGING = 2.0
-"""Cost of reading three turns as one, likewise."""
+"""Penalty of interpreting an interval as three turns instead of one."""
 GAP = 4.0
-"""Samples: where more are missing in an inference, it is left out."""
+"""Inferences with gaps of more samples than this are left out."""
 
 
 @dataclass(frozen=True)
 class Turns:
-    """The turns of a plan's steps in one inference, in order."""
+    """The turns (executed steps) of a plan in one inference, in order."""
 
     works: tuple[int, ...]
-    """The layer that each computes, by its index in the plan."""
+    """Index in the plan of the layer that each turn computes."""
     cycles: Reals
-    """Cycles that each takes by its profile."""
+    """Cycles of each turn by its profile."""
     clock_hz: float | None = None
 
     @property
@@ -56,7 +55,7 @@ class Turns:
 
 @dataclass(frozen=True)
 class MarkedInterval:
-    """Turns `first` to `last` between two borders of samples."""
+    """Turns `first` to `last`, between two sample borders."""
 
     first: int
     last: int
@@ -65,12 +64,11 @@ class MarkedInterval:
 
 
 Inference = tuple[MarkedInterval, ...]
-"""Intervals that cover all turns, in order."""
+"""Intervals that cover all turns of an inference, in order."""
 
 
 def inferences(capture: Capture, turns: Turns, pin: str | None = None) -> tuple[list[Inference], int]:
-    """All inferences that the capture holds from their start to their end, and how many are left out because marks or
-    samples of theirs are missing."""
+    """All complete inferences of a capture, and the number left out because of missing marks or samples."""
     numbered = capture.steps is not None and pin is None
     seen, marked = _by_steps(capture, turns) if numbered else _by_pin(capture, turns, pin)
     gaps = np.flatnonzero(np.diff(capture.times) > GAP * capture.period)
@@ -81,7 +79,7 @@ def inferences(capture: Capture, turns: Turns, pin: str | None = None) -> tuple[
 
 
 def _by_pin(capture: Capture, turns: Turns, pin: str | None) -> tuple[list[Inference], int]:
-    """The inferences whose marks are complete, and how many there are by the number of marks."""
+    """Inferences by the marks of a pin: those that are complete, and the number of all."""
     edges = np.flatnonzero(np.diff(capture.level(pin))) + 1
     if len(edges) > len(turns.works):
         spans = np.diff(capture.borders[edges])
@@ -106,12 +104,12 @@ def _mismatch(capture: Capture, turns: Turns, seen: int) -> MoteError:
 
 
 Read = list[tuple[int, int]]
-"""For each interval between edges: the position where it begins, and how many it takes. Position 0 is the pause before
-an inference, 1 its first turn."""
+"""Interpretation of marks: for each interval its first position and number of turns. Position 0 is the pause before an
+inference, 1 its first turn."""
 
 
 def _expected(spans: Reals, turns: Turns, period: float) -> Read | None:
-    """The best reading by the durations that turns are expected to have; None where it is a bad one."""
+    """Best interpretation by expected durations (shortest path); None without clock or if it is a bad fit."""
     if turns.seconds is None:
         return None
     ways = _Ways(turns.seconds, period)
@@ -138,7 +136,7 @@ def _expected(spans: Reals, turns: Turns, period: float) -> Read | None:
 
 
 class _Ways:
-    """The ways to read one interval: from a position on, one turn or more."""
+    """Possible interpretations of one interval: starting at any position, one turn or more."""
 
     def __init__(self, seconds: Reals, period: float) -> None:
         around = np.concatenate([[0.0], seconds])
@@ -163,7 +161,8 @@ class _Ways:
             paused = paused | pause[hidden] | pause[following]
 
     def cost(self, span: float, merged: int) -> Reals:
-        """The square of the deviation, in units of its uncertainty. A pause may be of any length."""
+        """Squared deviation from the expected duration in units of its uncertainty, per start position; a pause may
+        have any length."""
         length = self.lengths[merged]
         deviation = (span - length) / np.hypot(self.period, MODEL_ERROR * length)
         deviation = np.where(self.pauses[merged], np.minimum(deviation, 0.0), deviation)
@@ -173,7 +172,7 @@ class _Ways:
 
 
 def _counted(spans: Reals, turns: Turns, period: float) -> Read | None:
-    """The reading by the count of marks alone: whole inferences whose turns take equally long each time."""
+    """Interpretation by the number of marks alone, if they form complete inferences with repeatable durations."""
     each = len(turns.works) + 1
     if (len(spans) + 1) % each:
         return None
@@ -187,7 +186,7 @@ def _counted(spans: Reals, turns: Turns, period: float) -> Read | None:
 
 
 def _inferences(read: Read, edges: Whole, turns: int) -> Iterator[Inference]:
-    """The inferences whose start and end are both edges."""
+    """Inferences whose start and end are both edges."""
     current: list[MarkedInterval] = []
     for n, (position, taken) in enumerate(read):
         last = position + taken - 1
@@ -206,7 +205,7 @@ def _inferences(read: Read, edges: Whole, turns: int) -> Iterator[Inference]:
 
 
 def _by_steps(capture: Capture, turns: Turns) -> tuple[list[Inference], int]:
-    """By numbers of steps: turns of one step behind one another are one."""
+    """Inferences by recorded step numbers; consecutive turns of one step are merged."""
     assert capture.steps is not None
     order = [n for n, work in enumerate(turns.works) if not n or turns.works[n - 1] != work]
     ends = [*(n - 1 for n in order[1:]), len(turns.works) - 1]
@@ -252,7 +251,7 @@ def _by_steps(capture: Capture, turns: Turns) -> tuple[list[Inference], int]:
 def _check_hidden(
     capture: Capture, turns: Turns, order: Sequence[int], ends: Sequence[int], skipped: tuple[int, int]
 ) -> None:
-    """Refuses that a step was not seen, unless it is too short to be."""
+    """Raises an error if a step is missing that is too long to be missed."""
     if turns.seconds is None:
         return
     for place in range(*skipped):

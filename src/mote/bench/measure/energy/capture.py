@@ -1,4 +1,4 @@
-"""A capture of a meter as data: power over time, and marks that the device gave meanwhile."""
+"""A meter capture: power over time, with marks made by the device."""
 
 from __future__ import annotations
 
@@ -15,45 +15,44 @@ Reals = NDArray[np.float64]
 Whole = NDArray[np.int64]
 
 IDLE = -1
-"""The step number of samples outside of inferences."""
+"""Step number of samples outside of inferences."""
 
 
 @dataclass(frozen=True)
 class Capture:
-    """Samples in order of time. Each stands for the time from the middle between it and the sample before it to the
-    middle between it and the next."""
+    """Power samples in time order. Each represents the interval between the midpoints to its neighbours."""
 
     file: str
     meter: str
     times: Reals
-    """Seconds, ascending."""
+    """Sample times in seconds, ascending."""
     watts: Reals
     pins: Mapping[str, Whole] = field(default_factory=dict)
-    """Levels of digital inputs, 0 or 1."""
+    """Levels (0 or 1) of digital inputs by name."""
     steps: Whole | None = None
-    """The number of the step that runs; `IDLE` outside of inferences."""
+    """Number of the running step for each sample; `IDLE` outside of inferences."""
     volts: float | None = None
-    """The supply voltage, where it is constant."""
+    """Supply voltage, if constant."""
 
     @property
     def period(self) -> float:
-        """Seconds from one sample to the next, in the median."""
+        """Median seconds between samples."""
         return float(np.median(np.diff(self.times)))
 
     @property
     def borders(self) -> Reals:
-        """The times where one sample's share begins, and where the last one's ends."""
+        """Times of the borders between samples' intervals."""
         middles = (self.times[1:] + self.times[:-1]) / 2
         half = self.period / 2
         return np.concatenate([[self.times[0] - half], middles, [self.times[-1] + half]])
 
     @property
     def joules(self) -> Reals:
-        """Energy from the first sample on, at each of `borders`."""
+        """Accumulated energy in joules at each of `borders`."""
         return np.concatenate([[0.0], np.cumsum(self.watts * np.diff(self.borders))])
 
     def level(self, pin: str | None) -> Whole:
-        """The levels of the named pin, or of the only one that changes."""
+        """Levels of the named digital input, or of the only one that changes."""
         if pin is not None:
             if pin not in self.pins:
                 guess = did_you_mean(pin, list(self.pins))
@@ -78,7 +77,7 @@ class Capture:
 
 
 def checked(capture: Capture) -> Capture:
-    """Refuses samples that are out of order or too few, and leaves out those that the meter has lost."""
+    """Raises an error for unordered or too few samples; drops samples that the meter lost."""
     kept = ~(np.isnan(capture.watts) | np.isnan(capture.times))
     times, watts = capture.times[kept], capture.watts[kept]
     if len(times) < 2:

@@ -1,4 +1,4 @@
-"""The energy model of a target, fitted to the energy of layers that a meter measured."""
+"""Fits a target's energy model to measured layer energies."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from mote.hardware.targets.energy import CLASSES, EnergyModel
 from mote.hardware.targets.extending import extending_file
 
 SMALL = 0.02
-"""Share of the largest layer: errors of layers that take less do not count as much."""
+"""Damping of relative errors for small layers, as a share of the largest layer's energy."""
 FOLDS = 12
-"""Parts that layers are cut into: each is predicted by a fit to the others."""
+"""Number of cross-validation folds of the layers."""
 DIGITS = 4
 BUSY = ("multiply", "memory", "other")
 GROUPINGS: tuple[tuple[tuple[str, ...], ...], ...] = (
@@ -35,27 +35,27 @@ GROUPINGS: tuple[tuple[tuple[str, ...], ...], ...] = (
     (("multiply",), ("memory",), ("other",), ("wait",)),
     (("multiply",), ("memory",), ("other",), ("wait",), ("flash_byte",)),
 )
-"""Kinds of work that have one coefficient together, from the coarsest model to the finest."""
+"""Groupings of kinds of work that share a coefficient, from the coarsest model to the finest."""
 BEGINS = "# Energy fitted by `mote fit-energy`"
 _MOST_BYTES = 1 << 26
 
 
 @dataclass(frozen=True)
 class EnergyPoint:
-    """The energy of a layer, or of layers together, and the work that it was for."""
+    """Measured energy and work of a layer, or of layers measured together."""
 
     model: str
-    """The model's file."""
+    """Model file name."""
     layers: str
-    """The numbers of the layers."""
+    """Layer numbers."""
     work: Mapping[str, float]
-    """Cycles and bytes by the kind of work."""
+    """Cycles and bytes by kind of work."""
     seconds: float
-    """Measured time."""
+    """Measured seconds."""
     microjoules: float
-    """Measured energy."""
+    """Measured microjoules."""
     predicted: float = 0.0
-    """Energy by a fit to other layers."""
+    """Microjoules predicted by a fit to other layers."""
 
     @property
     def error(self) -> float:
@@ -65,20 +65,20 @@ class EnergyPoint:
 
 @dataclass(frozen=True)
 class EnergyFit(Result):
-    """An energy model, and how well it predicts layers that it was not fitted to."""
+    """A fitted energy model with its cross-validated errors."""
 
     target: str
-    """The target as it was given."""
+    """Name of the target."""
     model: EnergyModel
-    """Power whatever runs, and energy by the kind of work."""
+    """The energy model: static power, and energy per kind of work."""
     captures: int
-    """Captures that it was fitted to."""
+    """Number of captures used."""
     error: float
-    """Mean relative error of layers, weighted by their energy."""
+    """Mean relative prediction error, weighted by energy."""
     worst: float
-    """Largest relative error of a layer that takes more than a fiftieth of the largest."""
+    """Largest relative prediction error among layers above 1/50 of the largest."""
     points: tuple[EnergyPoint, ...]
-    """The layers that it was fitted to."""
+    """The layers used."""
 
     def __repr__(self) -> str:
         return f"<EnergyFit of {self.target}: {len(self.points)} layers, error {100 * self.error:.1f}%>"
@@ -92,7 +92,7 @@ class EnergyFit(Result):
         return card(f"energy of {self.target}", facts, body, notes=[self.toml()])
 
     def toml(self, extends: str = "") -> str:
-        """A target's file that extends the target by this model."""
+        """Text of a target file that extends the target by this model."""
         told = asdict(self.model)
         lines = [
             f"{BEGINS} to {len(self.points)} layers: mean error {self.error:.1%}, worst {self.worst:.1%}.",
@@ -104,7 +104,7 @@ class EnergyFit(Result):
         return "\n".join(lines) + "\n"
 
     def write(self, path: str | Path) -> str:
-        """Writes the target's file."""
+        """Writes the target file."""
         file, extends = extending_file(path, self.target)
         write_file(str(file), self.toml(extends).encode(), BEGINS.encode())
         return str(file)
@@ -112,14 +112,14 @@ class EnergyFit(Result):
 
 @explaining()
 def fit_energy(profiles: Sequence[Profile | str | Path], target: str | None = None) -> EnergyFit:
-    """Fit the energy model of a target to profiles with captures of a meter: power whatever runs, and energy of a cycle
-    of each kind and of a byte from flash.
+    """Fit the energy model of a target to profiles with meter captures: static power, and energy per cycle of each kind
+    and per byte read from flash.
 
     `profiles` are results of `mote.profile(..., capture=...)`, or files of `mote profile --capture FILE --json`, all of
-    one target. The model that predicts layers best that it was not fitted to is chosen, from one coefficient for
-    all cycles to one for each kind of work; static power is separated where clocks differ, and taken from the
-    idle time of captures where that was subtracted. `target` is the target's file or name, if not that of profiles."""
-    told = [_told(each) for each in profiles]
+    one target. Cross-validation selects the model, from one coefficient for all cycles to one per kind of work; static
+    power is separated if clocks differ, and taken from the captures' idle time if that was subtracted. `target` is the
+    target's file or name, if not that of the profiles."""
+    told = [_profile_data(each) for each in profiles]
     names = list(dict.fromkeys(name for name, _, _ in told))
     if len(names) > 1 and target is None:
         raise MoteError(f"profiles are of {len(names)} targets: {', '.join(names)}", remedy="fit one at a time")
@@ -190,7 +190,7 @@ def _amounts(points: Sequence[EnergyPoint], grouping: Sequence[Sequence[str]], s
 
 
 def _coefficients(points: Sequence[EnergyPoint], grouping: Sequence[Sequence[str]], static: bool) -> Reals:
-    """Microjoules of each kind of work, and microwatts."""
+    """Fitted microjoules per unit of each kind of work, and static microwatts."""
     energies = np.array([p.microjoules for p in points])
     weight = 1 / (energies + SMALL * energies.max())
     return non_negative(_amounts(points, grouping, static) * weight[:, None], energies * weight)
@@ -200,12 +200,12 @@ def _rounded(value: float) -> float:
     return float(f"{value:.{DIGITS}g}")
 
 
-Told = tuple[str, float | None, list[EnergyPoint]]
-"""A target, milliwatts that were subtracted as idle, and the layers."""
+ProfileData = tuple[str, float | None, list[EnergyPoint]]
+"""Data of a profile: target, subtracted idle milliwatts, and layers."""
 
 
-def _told(given: Profile | str | Path) -> Told:
-    """A profile as data, whether it is an object or the file that a command wrote."""
+def _profile_data(given: Profile | str | Path) -> ProfileData:
+    """Data of a profile, from an object or a JSON file."""
     if isinstance(given, Profile):
         return _read(given.model, given.json())
     where = str(given)
@@ -217,7 +217,7 @@ def _told(given: Profile | str | Path) -> Told:
         raise MoteError("is not a profile", where=where, remedy=remedy) from None
 
 
-def _read(where: str, told: Mapping[str, Any]) -> Told:
+def _read(where: str, told: Mapping[str, Any]) -> ProfileData:
     measured = told["measured"]
     if not measured or not measured["layers"]:
         raise MoteError(
@@ -236,7 +236,7 @@ def _read(where: str, told: Mapping[str, Any]) -> Told:
 
 
 def _work(layer: Mapping[str, Any]) -> dict[str, float]:
-    """Cycles and bytes of a layer by the kind of work; those that are not told apart are others."""
+    """Cycles and bytes of a layer by kind of work; undistinguished cycles count as other."""
     waits = _finite(layer["waits"]["code"]) + _finite(layer["waits"]["constants"])
     mix = layer["mix"] or {"multiply": 0, "memory": 0, "other": layer["cycles"] - waits}
     return {

@@ -1,4 +1,4 @@
-"""The energy of each layer: that between marks, in the mean of inferences, with its confidence."""
+"""Energy of each layer between marks, averaged over inferences with confidence intervals."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from mote.bench.measure.energy.capture import Capture, Reals
 
 CONFIDENCE = 0.95
 _STUDENT = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131)
-"""Student's t for 95% on both sides, by degrees of freedom from 1 on."""
+"""Quantiles of Student's t for two-sided 95% intervals, by degrees of freedom from 1."""
 _NORMAL = 1.96
 
 
 @dataclass(frozen=True)
 class LayerEnergy:
-    """The energy of a layer, or of layers that the capture does not tell apart."""
+    """Energy of a layer, or of layers that the capture cannot separate."""
 
     layers: tuple[str, ...]
-    """Numbers of the layers in the model."""
+    """Layer numbers in the model."""
     microjoules: float
     """Mean of an inference."""
     interval: float | None
@@ -34,14 +34,14 @@ class LayerEnergy:
 
 @dataclass(frozen=True)
 class MeasuredEnergy:
-    """Energy of an inference by a capture of a meter."""
+    """Measured energy of an inference."""
 
     capture: str
-    """The file."""
+    """Name of the capture file."""
     meter: str
-    """The kind of meter."""
+    """Kind of meter."""
     inferences: int
-    """Inferences that were averaged."""
+    """Number of averaged inferences."""
     microjoules: float
     """Mean of an inference."""
     interval: float | None
@@ -49,19 +49,19 @@ class MeasuredEnergy:
     seconds: float
     """Mean time of an inference."""
     sample_hz: float
-    """Samples a second."""
+    """Sample rate in Hz."""
     idle_milliwatts: float | None
-    """Mean power between inferences; None where there is none."""
+    """Mean power between inferences; None if there are no pauses."""
     idle_subtracted: bool
-    """Whether that power is taken off."""
+    """Whether idle power is subtracted from the energies."""
     layers: tuple[LayerEnergy, ...]
-    """The energy of each layer; empty without marks."""
+    """Energy of each layer; empty without marks."""
     left_out: int = 0
-    """Inferences whose marks or samples are not complete."""
+    """Number of inferences left out because marks or samples are missing."""
 
     @property
     def together(self) -> tuple[LayerEnergy, ...]:
-        """Layers that are shorter than a sample, which were measured with their neighbours."""
+        """Groups of layers that are too short to be separated from their neighbours."""
         return tuple(each for each in self.layers if len(each.layers) > 1)
 
 
@@ -74,8 +74,8 @@ def measured_energy(
     subtract_idle: bool = False,
     count: int | None = None,
 ) -> MeasuredEnergy:
-    """The energy of each layer; `numbers` are those of the layers that turns compute. With `count` the capture holds so
-    many inferences and nothing else, and no marks are needed or looked at."""
+    """Measures the energy of each layer; `numbers` are the layer numbers of the plan's works. With `count`, the capture
+    consists of exactly this many inferences, and marks are neither needed nor used."""
     if count is not None:
         return _unmarked(capture, count, subtract_idle)
     seen, left_out = inferences(capture, turns, pin)
@@ -117,7 +117,7 @@ def _unmarked(capture: Capture, count: int, subtract_idle: bool) -> MeasuredEner
 
 
 def _idle_watts(seen: Sequence[Inference], borders: Reals, joules: Reals) -> float | None:
-    """Mean power before, between and behind inferences."""
+    """Mean power before, between and after inferences."""
     edges = [0, *(place for each in seen for place in (each[0].begin, each[-1].end)), len(borders) - 1]
     outside = [(a, b) for a, b in zip(edges[::2], edges[1::2], strict=True) if b > a]
     seconds = sum(borders[b] - borders[a] for a, b in outside)
@@ -127,7 +127,7 @@ def _idle_watts(seen: Sequence[Inference], borders: Reals, joules: Reals) -> flo
 def _layers(
     seen: Sequence[Inference], turns: Turns, numbers: Sequence[str], borders: Reals, joules: Reals, idle: float
 ) -> list[LayerEnergy]:
-    """Layers whose turns were always told apart by themselves, others together with those around them."""
+    """Energies of layers; those that could not always be separated are grouped with their neighbours."""
     ends = sorted(set.intersection(*({interval.last for interval in each} for each in seen)))
     starts = [0, *(end + 1 for end in ends[:-1])]
     at = {(n, i.last): i.end for n, each in enumerate(seen) for i in each}
@@ -154,7 +154,7 @@ def _layers(
 
 
 def _joined(sets: Sequence[set[int]]) -> dict[int, frozenset[int]]:
-    """For each layer those that it is measured with: sets that have a layer in common are one."""
+    """For each layer the group it is measured with: overlapping sets are merged."""
     group_of: dict[int, frozenset[int]] = {}
     for works in sets:
         group = frozenset(works).union(*(group_of[work] for work in works if work in group_of))
@@ -163,7 +163,7 @@ def _joined(sets: Sequence[set[int]]) -> dict[int, frozenset[int]]:
 
 
 def _interval(values: Reals) -> float | None:
-    """Half of the width of the confidence interval of the mean."""
+    """Half width of the confidence interval of the mean."""
     if len(values) < 2:
         return None
     freedom = len(values) - 1

@@ -1,9 +1,8 @@
-"""Currents as an X-NUCLEO-LPM01A sends them over its serial port (ST UM2269).
+"""Parses the serial output of an X-NUCLEO-LPM01A current meter (ST UM2269).
 
-As text each sample is a line `6409-07`: 6409 x 10^-7 A. In binary it has two bytes: a power of 1/16 in the upper four
-bits and a whole number of 12 bits. Beside samples there are messages: in binary they begin with 0xF0 and a byte for
-their kind, and end with two bytes 0xFF. It sends no marks.
-"""
+As text each sample is a line `6409-07`: 6409 x 10
+-7 A. In binary it is two bytes: a power of 1/16 in the upper four bits and a 12-bit integer. Binary messages begin with
+0xF0 and a type byte and end with two bytes 0xFF. There are no marks."""
 
 from __future__ import annotations
 
@@ -22,22 +21,22 @@ _VOLTAGE = re.compile(rb"ack\s+volt\s+(\d{1,9})(m?)")
 _BEGIN, _ERROR, _TIME, _OVER, _POWERED, _VOLTS = 0xF0, 0xF1, 0xF3, 0xF5, 0xF6, 0xF7
 _END = b"\xff\xff"
 _BODY = {_TIME: 5, _VOLTS: 2}
-"""Bytes of the messages that have a fixed length."""
+"""Length of fixed-size binary messages by type."""
 _LOOKED_AT = 4096
 
 
 @dataclass(frozen=True)
 class DumpedCurrents:
-    """Samples at equal distances."""
+    """Currents at a constant sample rate."""
 
     times: Reals
     amperes: Reals
     volts: float | None = None
-    """The voltage that the board supplies, where it says so."""
+    """Supply voltage, if stated in the dump."""
 
 
 def is_dump(data: bytes) -> bool:
-    """Whether this looks like what the board sends."""
+    """Whether data looks like a dump of this meter."""
     start = data[:_LOOKED_AT]
     if b"PowerShield" in start or bytes([_BEGIN, _TIME]) in start or bytes([_BEGIN, _VOLTS]) in start:
         return True
@@ -46,7 +45,8 @@ def is_dump(data: bytes) -> bool:
 
 
 def read_dump(file: str, data: bytes, sample_rate: float | None) -> DumpedCurrents:
-    """Reads text or binary. The rate is the given one, that of the command in the dump, or that of time stamps."""
+    """Reads a text or binary dump. The sample rate is the given one, else that of the command in the dump, else derived
+    from time stamps."""
     text = _is_text(data)
     amperes, stamps, volts, rate = _read_text(file, data) if text else _read_binary(file, data)
     rate = sample_rate or rate or _rate(stamps)
@@ -65,7 +65,7 @@ def _is_text(data: bytes) -> bool:
 
 
 Stamps = list[tuple[int, float]]
-"""Samples that came before a time stamp, and its seconds."""
+"""Time stamps: (number of samples before it, seconds)."""
 
 
 def _read_text(file: str, data: bytes) -> tuple[Reals, Stamps, float | None, float | None]:
@@ -92,7 +92,7 @@ def _read_text(file: str, data: bytes) -> tuple[Reals, Stamps, float | None, flo
 
 
 def _read_binary(file: str, data: bytes) -> tuple[Reals, Stamps, float | None, float | None]:
-    """Samples lie between messages."""
+    """Parses a binary dump: samples between messages."""
     parts: list[bytes] = []
     samples, stamps, volts, at = 0, Stamps(), None, 0
     while at < len(data):
@@ -125,7 +125,7 @@ def _read_binary(file: str, data: bytes) -> tuple[Reals, Stamps, float | None, f
 
 
 def _rate(stamps: Stamps) -> float | None:
-    """Samples a second, from the first time stamp to the last."""
+    """Sample rate from the first time stamp to the last."""
     if len(stamps) < 2 or stamps[-1][1] <= stamps[0][1]:
         return None
     rate = (stamps[-1][0] - stamps[0][0]) / (stamps[-1][1] - stamps[0][1])

@@ -1,11 +1,10 @@
-"""Captures as meters export them, told apart by their content.
+"""Reads captures in the export formats of meters, recognized by content.
 
-- `csv`: any table with a time and a current, or a voltage and a current, or a power, and a column of marks.
-- `ppk2`: Nordic's Power Profiler Kit II: its CSV export, or a `.ppk2` file.
-- `lpm01a`: ST's X-NUCLEO-LPM01A: what it sends over its serial port, text or binary (`lpm01a.py`).
-- `joulescope`: a CSV export of a Joulescope: seconds, amperes, volts and watts.
-- `ina219`, `ina226`: Texas Instruments' meters on an I2C bus: registers as they were read, or scaled values.
-"""
+- `csv`: any table with time and current, voltage and current, or power, and optionally marks;
+- `ppk2`: CSV export or `.ppk2` file of Nordic's Power Profiler Kit II;
+- `lpm01a`: serial output of ST's X-NUCLEO-LPM01A, text or binary (`lpm01a.py`);
+- `joulescope`: CSV export of a Joulescope: seconds, amperes, volts and watts;
+- `ina219`, `ina226`: Texas Instruments' I2C power monitors: raw registers or scaled values."""
 
 from __future__ import annotations
 
@@ -30,7 +29,7 @@ from mote.bench.measure.energy.text_table import UNKNOWN, TextTable, read_table
 METERS = ("csv", "ppk2", "lpm01a", "joulescope", "ina219", "ina226")
 MOST_BYTES = 1 << 29
 PINS = 8
-"""Digital inputs of a PPK2."""
+"""Number of digital inputs of a PPK2."""
 _UNITS = {
     "time": {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9},
     "current": {"a": 1.0, "ma": 1e-3, "ua": 1e-6, "na": 1e-9},
@@ -48,12 +47,12 @@ _NAMES = {
 }
 _RAW = ("raw", "register", "reg")
 _DAMAGED = (BadZipFile, KeyError, ValueError, OSError, NotImplementedError, RuntimeError, EOFError, zlib.error)
-"""Errors of archives that are none, or that something is missing in."""
+"""Errors raised for damaged archives."""
 
 
 @dataclass(frozen=True)
 class I2cMeter:
-    """The values of a step of the registers of a meter."""
+    """Resolution of an I2C meter's registers."""
 
     shunt_volts: float
     bus_volts: float
@@ -64,14 +63,15 @@ I2C_METERS = {
     "ina219": I2cMeter(10e-6, 4e-3, 3),
     "ina226": I2cMeter(2.5e-6, 1.25e-3, 0),
 }
-"""Data sheets SBOS448 (INA219) and SBOS547 (INA226): registers 01h, the shunt voltage, and 02h, the bus voltage."""
+"""I2C meters by name, after data sheets SBOS448 (INA219) and SBOS547 (INA226): shunt voltage in register 01h, bus
+voltage in 02h."""
 
 
 def read_capture(
     file: str | Path, meter: str | None = None, *, volts: float | None = None, sample_rate: float | None = None
 ) -> Capture:
-    """Reads a capture. `volts` is the supply voltage, for meters that measure the current alone; `sample_rate` the
-    samples a second, for files that do not say it."""
+    """Reads a capture. `volts` is the supply voltage for meters that only measure current; `sample_rate` is in Hz, for
+    files without times."""
     name = str(file)
     if meter is not None and meter not in METERS:
         raise MoteError(f"unknown meter '{printable(meter)}'", where="option meter", remedy=f"one of: {METERS}")
@@ -110,7 +110,7 @@ def _supply(file: str, given: float | None, said: float | None) -> float:
 
 
 def _table(table: TextTable, meter: str | None, volts: float | None, sample_rate: float | None) -> Capture:
-    """A capture from a table whose columns are found by their names."""
+    """A capture from a table, with columns recognized by name."""
     kind = meter or _kind(table)
     if kind not in METERS:
         raise MoteError(f"unknown meter '{printable(kind)}'", where=table.file, remedy=f"one of: {METERS}")
@@ -135,7 +135,7 @@ def _table(table: TextTable, meter: str | None, volts: float | None, sample_rate
 
 
 def _kind(table: TextTable) -> str:
-    """The meter that a table comes from."""
+    """Recognizes the meter that exported a table."""
     if "meter" in table.head:
         return table.head["meter"].strip().lower()
     names = [_plain(name) for name in table.names]
@@ -151,12 +151,12 @@ def _kind(table: TextTable) -> str:
 
 
 def _plain(name: str) -> str:
-    """A name in lower case, with blanks in place of brackets, and units in plain letters."""
+    """Column name normalized to lower case, without brackets, with units in plain letters."""
     return re.sub(r"[\[\](){}_/\s]+", " ", name.lower().replace("µ", "u").replace("μ", "u")).strip()
 
 
 def _columns(table: TextTable, kind: str) -> dict[str, Reals]:
-    """Columns by what they are, in SI units; digital inputs as `pin NAME`. The first of several counts."""
+    """Columns by quantity, in SI units; digital inputs as `pin NAME`. The first of several counts."""
     if not table.names:
         usual = {"joulescope": ("time", "current", "voltage", "power"), "ppk2": ("time ms", "current ua", "D0-D7")}
         if kind not in usual:
@@ -189,7 +189,7 @@ def _column(name: str, values: Reals) -> Mapping[str, Reals]:
 
 
 def _registers(table: TextTable, meter: I2cMeter, columns: Mapping[str, Reals]) -> tuple[Reals | None, Reals | None]:
-    """Current and voltage of an I2C meter: as they are where they are scaled, else from its registers."""
+    """Current and voltage of an I2C meter: already scaled, or from raw registers."""
     current, voltage = columns.get("current"), columns.get("voltage")
     if voltage is None and "raw bus" in columns:
         voltage = np.floor(columns["raw bus"] / (1 << meter.bus_shift)) * meter.bus_volts
@@ -206,12 +206,12 @@ def _registers(table: TextTable, meter: I2cMeter, columns: Mapping[str, Reals]) 
 
 
 def _signed(register: Reals) -> Reals:
-    """16 bits as a signed number."""
+    """Converts 16-bit two's complement to a signed number."""
     return np.where(register >= 1 << 15, register - (1 << 16), register)
 
 
 def _number(table: TextTable, names: tuple[str, ...]) -> float | None:
-    """A positive number of the head."""
+    """Parses a positive number of the file header."""
     for name in names:
         if name in table.head:
             match = re.match(r"[-+]?[0-9.]+(?:[eE][-+]?\d+)?", table.head[name])
@@ -252,15 +252,15 @@ def _times(table: TextTable, times: Reals | None, sample_rate: float | None) -> 
 
 
 def _levels(values: Reals) -> Whole:
-    """Levels of a digital input; one that is not known is that of the sample before it."""
+    """Levels of a digital input; unknown ones repeat the previous sample's."""
     known = ~np.isnan(values)
     last = np.maximum.accumulate(np.where(known, np.arange(len(values), dtype=np.int64), 0))
     return np.asarray(np.nan_to_num(values[last]) > 0.5, np.int64)
 
 
 def _ppk2_file(file: str, data: bytes, volts: float | None) -> Capture:
-    """A `.ppk2` file: an archive with the rate of samples, and with a current in microamperes (a 32-bit float) and two
-    bits for each digital input (1: low, 2: high, else unknown) for each."""
+    """Reads a `.ppk2` file: an archive with the sample rate and, per sample, a 32-bit float current in microamperes and
+    two bits per digital input (1: low, 2: high, else unknown)."""
     try:
         with ZipFile(BytesIO(data)) as archive:
             if sum(info.file_size for info in archive.infolist()) > MOST_BYTES:

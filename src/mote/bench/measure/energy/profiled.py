@@ -1,4 +1,4 @@
-"""The measured energy of a model whose profile is known."""
+"""Measured energy of the layers of a profiled model."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def energy_of(
     subtract_idle: bool = False,
     inferences: int | None = None,
 ) -> MeasuredEnergy:
-    """The energy of each layer of a plan, by the marks of its turns, which are expected to take as long as a board has
-    counted, or else as the profile says. Turns of a layer are taken to be equally long."""
+    """Energy of each layer of a plan by the marks of its turns, whose expected durations are board counts or else the
+    profile's. Turns of a layer are assumed to be equally long."""
     schedule = program(plan).schedule
     times = Counter(schedule)
     on = profile.board if profile.board is not None and profile.board.facts.unit == CYCLES else None

@@ -1,4 +1,4 @@
-"""Tables of numbers in text files, as meters export them: a head of comments, a line of names, rows of numbers."""
+"""Reads numeric tables from text files of meters: comment header, line of names, rows of numbers."""
 
 from __future__ import annotations
 
@@ -15,28 +15,28 @@ from mote.bench.measure.energy.capture import Reals
 
 DELIMITERS = (",", ";", "\t")
 UNKNOWN = 2
-"""The digit of a digital input whose level is not known."""
+"""Digit for a digital input of unknown level."""
 _HEAD = re.compile(r"[#\s]*([A-Za-z][\w ./()-]*?)\s*[:=]\s*(\S.*?)\s*")
 _LEVELS = re.compile(r"[01xX-]{8}")
 _CUT = 40
 _FAST = 4096
-"""Lines that are converted at once: where one of them is wrong, they are looked at one by one."""
+"""Lines converted at once; if one is invalid they are parsed one by one."""
 
 
 @dataclass(frozen=True)
 class TextTable:
-    """Rows of numbers under names. What is empty or unknown is NaN."""
+    """A table of named numeric columns; empty or unknown cells are NaN."""
 
     file: str
     head: Mapping[str, str]
-    """Comments of the form `# name: value`, names in lower case."""
+    """Header comments of the form `# name: value`, names in lower case."""
     names: tuple[str, ...]
-    """None where the file has no line of names."""
+    """Column names; empty if the file has no line of names."""
     rows: Reals
 
 
 def read_table(file: str, text: str) -> TextTable:
-    """Reads a table; whatever is wrong with a line is refused with its number."""
+    """Reads a table; errors state the line number."""
     lines = text.splitlines()
     head: dict[str, str] = {}
     for number, line in enumerate(lines):
@@ -56,7 +56,7 @@ def read_table(file: str, text: str) -> TextTable:
 
 
 def _delimiter(line: str) -> str | None:
-    """The first that the line has; None: blanks."""
+    """Column delimiter of a line; None for blanks."""
     return next((delimiter for delimiter in DELIMITERS if delimiter in line), None)
 
 
@@ -69,7 +69,7 @@ def _is_number(text: str) -> bool:
 
 
 def _rows(file: str, lines: Sequence[str], first: int, delimiter: str | None, width: int) -> Reals:
-    """The numbers of all lines from one on."""
+    """Numbers of all lines from one on."""
     parts = []
     numbered = ((n, line) for n, line in enumerate(lines[first:], first + 1) if line.strip())
     while chunk := list(islice(numbered, _FAST)):

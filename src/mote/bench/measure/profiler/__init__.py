@@ -1,8 +1,7 @@
 """`mote profile`: cycles of a model or any other program.
 
-`trace` records the executed basic blocks, `instructions` decodes them, the core's cycle model times them, `waits`
-simulates memory wait states, `traced` adds it up for each function and step, and `costs` makes the `result` of it.
-"""
+`trace` records executed basic blocks, `instructions` decodes them, the core's cycle model times them, `waits` simulates
+memory wait states, `traced` sums up functions and steps, and `costs` builds the `result`."""
 
 from mote.bench.measure.profiler.costs import profile, profile_elf, steps
 from mote.bench.measure.profiler.measured import BoardMeasurement, percent

@@ -1,4 +1,4 @@
-"""Cycles of each layer and each function, from a trace of the executed basic blocks."""
+"""Cycles of each layer and function, from a trace of executed basic blocks."""
 
 from __future__ import annotations
 
@@ -53,9 +53,9 @@ def profile(
     board: str | None = None,
     layers: bool = True,
 ) -> Profile:
-    """One inference (of the self-test's input, or of the first of `inputs`). Total and functions are measured in the
-    plain firmware; layers, unless `layers` is false, in a second build with a marker nop after each, which is not
-    counted. A `board` measures the same inference with its own counter."""
+    """Profiles one inference (on the self-test's input, or the first of `inputs`). Total and functions are measured in
+    the unmodified firmware; layers (unless `layers` is false) in a second build with a marker nop after each, which is
+    not counted. A `board` measures the same inference with its own counter."""
     graph, plan = compiled.plan.graph, compiled.plan
     subject = Profiled(
         compiled.path,
@@ -93,20 +93,20 @@ class LayerFacts:
     kernel: str
     macs: int
     constants: int = 0
-    """Bytes of constants that it reads, at least once."""
+    """Bytes of constants that the layer reads at least once."""
     short: str = ""
     """The layer's short name, the same in all reports."""
 
 
 @dataclass(frozen=True)
 class Profiled:
-    """The subject of a profile."""
+    """Subject of a profile: a firmware and facts about its layers."""
 
     path: str
     firmware: Firmware
     layers: Sequence[LayerFacts]
     graph: Graph | None = None
-    """The graph that says what the outputs must be, where it is known."""
+    """Graph whose reference outputs are expected; None if unknown."""
 
 
 def profiled(
@@ -118,7 +118,7 @@ def profiled(
     board: str | None = None,
     layers: bool,
 ) -> Profile:
-    """Profiles one inference, with raw inputs of the harness: by the model, and on a board where one is named."""
+    """Profiles one inference on raw inputs, by the cycle model and, if named, on a board."""
     if board is None:
         return _modelled(subject, raw, compiler, emulator, layers)
     missing = no_model(subject.firmware.target, compiler, emulator)
@@ -135,7 +135,7 @@ def profiled(
 
 
 def no_model(target: Target, compiler: str | None = None, emulator: str | None = None) -> MoteError | None:
-    """The reason why cycles cannot be modelled, if any."""
+    """Error why cycles cannot be modelled; None if they can."""
     missing = missing_tools(target, compiler, emulator, what="cycles")
     try:
         check_cycles(target)
@@ -147,7 +147,7 @@ def no_model(target: Target, compiler: str | None = None, emulator: str | None =
 def _on_board(
     subject: Profiled, raw: list[bytes], compiler: str | None, board: str
 ) -> tuple[BoardMeasurement, list[int]]:
-    """The middle one of some inferences on a board, and the counts of its layers."""
+    """Measures several inferences on a board; returns the one with the median count and its layer counts."""
     target = subject.firmware.target
     with temporary_folder() as folder, bench(subject.firmware, folder, compiler=compiler, board=board) as on:
         runs = [on.execute(Mode.PROFILE, [raw]) for _ in range(RUNS)]
@@ -174,7 +174,7 @@ def _on_board(
 
 
 def _beside(profile: Profile, measured: BoardMeasurement, steps: Sequence[int]) -> Profile:
-    """A modelled profile with what a board measured, and the errors of the model where it counts the same unit."""
+    """A modelled profile extended by a board's measurements and the model's errors, if both count the same unit."""
     layers = [
         replace(layer, measured=taken) for layer, taken in zip(profile.layers, steps, strict=bool(profile.layers))
     ]
@@ -198,7 +198,7 @@ def _beside(profile: Profile, measured: BoardMeasurement, steps: Sequence[int]) 
 def _alone(
     subject: Profiled, compiler: str | None, measured: BoardMeasurement, steps: Sequence[int], missing: MoteError
 ) -> Profile:
-    """The profile of a board without a model beside it."""
+    """A profile from board counts alone."""
     target, facts = subject.firmware.target, measured.facts
     layers = [
         LayerProfile(
@@ -242,7 +242,8 @@ def _alone(
 
 
 def _modelled(subject: Profiled, raw: list[bytes], compiler: str | None, emulator: str | None, layers: bool) -> Profile:
-    """Outputs of RTL are compared with the reference's: nothing else has run there before."""
+    """The modelled profile; outputs of RTL simulations are checked against the reference, since nothing else has
+    verified the core."""
     target = subject.firmware.target
     cycle_model(target)
     with temporary_folder() as folder:
@@ -266,20 +267,20 @@ def _modelled(subject: Profiled, raw: list[bytes], compiler: str | None, emulato
 
 
 def check_cycles(target: Target) -> None:
-    """Refuses a target without a cycle model."""
+    """Raises an error for a target without a cycle model."""
     cycle_model(target)
     if target.core.code is not None and target.core.code.disassembler:
         check_disassembler()
 
 
 def marked_run(on: Bench, inputs: list[bytes]) -> tuple[TracedRun, TracedCalls]:
-    """One inference with steps that are separated by marker nops: the run, and its calls."""
+    """Traces one inference of a build with marker nops between steps; returns the run and its calls."""
     ran = _run(on, Mode.MARK, [inputs])
     return ran, ran.region(ENTRY)
 
 
 def marked_steps(on: Bench, inputs: list[bytes]) -> list[Cost]:
-    """Costs of each step of the plan in one inference, separated by marker nops."""
+    """Costs of each plan step in one inference, separated by marker nops."""
     return marked_run(on, inputs)[1].steps(on.firmware.works)
 
 
@@ -291,7 +292,7 @@ def steps(
     emulator: str | None = None,
 ) -> list[list[Cost]]:
     """Costs of each step of a model in one inference: cycles, wait states, and bytes of constants loaded from flash.
-    One build and one run serve all targets with the same instruction set (by default the model's own)."""
+    One build and run serves all targets with the same instruction set (default: the model's own)."""
     with temporary_folder() as folder:
         on = bench(compiled, folder, compiler=compiler, emulator=emulator)
         ran = _run(on, Mode.MARK, stimulus(compiled.plan.graph, None)[:1])
@@ -302,8 +303,8 @@ def steps(
 
 
 def profile_elf(elf: str | Path, entry: str, target: Target, *, emulator: str | None = None) -> Profile:
-    """Profiles all calls of a function in a bare-metal program, which runs unmodified on the target's board, in this
-    folder, and must exit by itself (semihosting)."""
+    """Profiles all calls of a function in a bare-metal program, which runs unmodified on the target's emulated board
+    with this working folder and must exit by itself (semihosting)."""
     cycle_model(target)
     path = Path(elf)
     machine = machine_of(path)
@@ -344,7 +345,7 @@ def _run(on: Bench, mode: Mode, raw: list[list[bytes]]) -> TracedRun:
 
 
 def _assumed(target: Target, layer: LayerFacts, cost: Cost) -> Cost:
-    """A step whose loads are unknown: assumes that all of its constants are read once, the minimum."""
+    """Step costs if loads are unknown: assumes that all its constants are read once, the minimum."""
     waited = target.constant_reads.stream(layer.constants)
     fetched = cost.waits.fetched + layer.constants
     waits = replace(cost.waits, constants=waited, loaded=layer.constants, fetched=fetched)
@@ -352,7 +353,7 @@ def _assumed(target: Target, layer: LayerFacts, cost: Cost) -> Cost:
 
 
 def _all(target: Target, layers: Sequence[LayerFacts], plain: TracedCalls) -> Cost:
-    """Costs of an inference."""
+    """Costs of a whole inference."""
     cost = plain.cost()
     if not plain.loads_known:
         for layer in layers:
@@ -403,7 +404,7 @@ def _result(
 
 
 def _energy(target: Target, cost: Cost) -> Energy | None:
-    """The energy of work by the target's model, or else by the current that its data sheet states."""
+    """Energy of the work by the target's energy model, else by its data sheet's current."""
     model = target.energy
     if model is not None and (target.clock_hz or not model.static_mw):
         seconds = cost.cycles / target.clock_hz if target.clock_hz else 0.0
@@ -415,7 +416,7 @@ def _energy(target: Target, cost: Cost) -> Energy | None:
 
 
 def _joules(target: Target, cost: Cost) -> float | None:
-    """Microjoules of work, where they are known."""
+    """Energy of the work in microjoules; None if unknown."""
     energy = _energy(target, cost)
     return None if energy is None else energy.microjoules
 
@@ -428,7 +429,7 @@ def _no_energy(target: Target) -> str:
 
 
 def _in_words(target: Target) -> str:
-    """A description of the memory timing."""
+    """Describes the memory timing in words."""
     code, data = target.code_memory, target.constants_memory
     if code is None or data is None:
         return _sourced(target.reads)

@@ -1,7 +1,7 @@
-"""The instructions of a program as cycle models see them.
+"""Decodes a program's instructions for cycle models.
 
-The architecture's decoder says how long each is and where control goes; Capstone's disassembly, what it does with data.
-"""
+The architecture's own decoder determines lengths and control flow; Capstone's disassembly determines data
+operations."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from mote.hardware.toolchain.machine_code import ElfCode
 
 
 def cycle_model(target: Target) -> CycleModel:
-    """The cycle model of a target's core."""
+    """Cycle model of a target's core."""
     models, name = target.core.cycles, target.cycle_model
     if name not in models:
         raise MoteError(
@@ -35,7 +35,7 @@ def check_disassembler() -> None:
 
 
 def disassemble(code: ElfCode, blocks: Iterable[tuple[int, int]]) -> list[list[Timed]]:
-    """The instructions of each block, which goes from an address up to another."""
+    """Instructions of each block, given as (start, end) addresses."""
     if not code.machine.disassembler:
         return [list(_plain(code, start, end)) for start, end in blocks]
     check_disassembler()
@@ -47,7 +47,7 @@ def disassemble(code: ElfCode, blocks: Iterable[tuple[int, int]]) -> list[list[T
 
 
 def _plain(code: ElfCode, at: int, end: int) -> Iterator[Timed]:
-    """Of an architecture whose own decoder says all that there is to know."""
+    """Decodes a block for architectures whose own decoder suffices."""
     while at < end:
         flow = code.instruction(at)
         yield code.machine.timed(at, flow, code.word(at), None)
@@ -55,7 +55,7 @@ def _plain(code: ElfCode, at: int, end: int) -> Iterator[Timed]:
 
 
 def _block(code: ElfCode, disassembler: Any, at: int, end: int) -> Iterator[Timed]:
-    """Capstone goes on from one instruction to the next, for the sake of IT, and stops at one that it does not know."""
+    """Disassembles a block by Capstone, sequentially because of IT blocks; stops at unknown instructions."""
     known: Iterator[Any] = iter(())
     while at < end:
         decoded = next(known, None)

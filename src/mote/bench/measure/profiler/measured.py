@@ -1,4 +1,4 @@
-"""Cycles that the counter of a board measured, and how far the model is from them."""
+"""Cycles counted on a board, and the error of the model against them."""
 
 from __future__ import annotations
 
@@ -10,52 +10,52 @@ from statistics import fmean, median_low
 from mote.deploy.boards.facts import BoardFacts
 
 RUNS = 3
-"""Inferences that a board measures: interrupts may fall into one of them."""
+"""Number of inferences measured on a board; interrupts may disturb one."""
 
 
 @dataclass(frozen=True)
 class BoardMeasurement:
-    """One inference on a board. Errors are those of the profile's model, which counts the same unit."""
+    """Measurement of an inference on a board, and errors of the profile's model if it counts the same unit."""
 
     facts: BoardFacts
     """The board, its counter and its clock."""
     runs: int
-    """Inferences that were measured."""
+    """Number of measured inferences."""
     total: int
-    """The count of the middle one of these."""
+    """Median count of an inference."""
     spread: float
-    """The largest count less the least, as a fraction of `total`."""
+    """Largest minus smallest count, relative to `total`."""
     seconds: float | None
-    """The time of an inference at the board's clock."""
+    """Time of an inference at the board's clock in seconds."""
     error: float | None = None
-    """Modelled over measured, less 1; None where there is no model."""
+    """Modelled / measured - 1; None without a model."""
     mean_error: float | None = None
-    """The mean over layers of how far the model is from the measurement, as a fraction of it."""
+    """Mean relative error of the model over layers."""
     geometric_error: float | None = None
-    """The factor that layers are off by in the geometric mean, less 1."""
+    """Geometric mean of the layers' error factors, minus 1."""
 
 
 def relative_error(modelled: int, measured: int) -> float | None:
-    """How far a model is from a measurement, as a fraction of it."""
+    """Relative error of a model: modelled / measured - 1."""
     return modelled / measured - 1 if measured else None
 
 
 def mean_error(pairs: Sequence[tuple[int, int]]) -> float | None:
-    """The mean of |modelled / measured - 1| over layers."""
+    """Mean absolute relative error of the model over layers."""
     return fmean(abs(modelled / measured - 1) for modelled, measured in pairs) if pairs else None
 
 
 def geometric_error(pairs: Sequence[tuple[int, int]]) -> float | None:
-    """The geometric mean over layers of the factor between model and measurement, whichever is larger, less 1."""
+    """Geometric mean over layers of the ratio between model and measurement (whichever is larger), minus 1."""
     return exp(fmean(abs(log(modelled / measured)) for modelled, measured in pairs)) - 1 if pairs else None
 
 
 def middle(counts: Sequence[int]) -> tuple[int, float]:
-    """The index of the middle count of several, and their spread as a fraction of it."""
+    """Index of the median of several counts, and their relative spread."""
     taken = median_low(counts)
     return counts.index(taken), (max(counts) - min(counts)) / taken if taken else 0.0
 
 
 def percent(error: float | None) -> str | None:
-    """The error of a model as a text."""
+    """A model error as text."""
     return None if error is None else f"{100 * error:+.1f}%"

@@ -1,4 +1,4 @@
-"""Compares the outputs of a run with those that the graph's own reference computes."""
+"""Checks the outputs of a profiled run against the graph's reference."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from mote.ir.graph.tolerance import REALS, Magnitudes, allowed_difference
 
 
 def check_outputs(graph: Graph, inputs: Sequence[bytes], outputs: Sequence[bytes], *, where: str) -> None:
-    """Refuses outputs of the first inference that are not the reference's: equal, or as close as sums of floats are."""
+    """Raises an error if outputs of the first inference differ from the reference: integers must be equal, floats
+    within rounding."""
     given = {t: np.frombuffer(data, graph.tensors[t].dtype.numpy) for t, data in zip(graph.inputs, inputs, strict=True)}
     with np.errstate(all="ignore"):
         values = graph.evaluate({t: x.reshape(graph.tensors[t].shape) for t, x in given.items()})

@@ -1,4 +1,4 @@
-"""Cycles of an inference by layer and by function, as `mote profile` gives them."""
+"""Result of `mote profile`: cycles of an inference by layer and by function."""
 
 from __future__ import annotations
 
@@ -19,17 +19,16 @@ from mote.bench.pictures.costs import CostBar, costs
 
 @dataclass(frozen=True)
 class Slow:
-    """Wait states: cycles spent waiting for code and for constants. `loaded`: bytes of constants loaded; `fetched`:
-    bytes of lines of code and constants read from slow memory."""
+    """Wait states by cause, and bytes read from slow memory."""
 
     code: int = 0
-    """Cycles of waiting for code."""
+    """Cycles waiting for code."""
     constants: int = 0
-    """Cycles of waiting for constants."""
+    """Cycles waiting for constants."""
     loaded: int = 0
-    """Bytes of constants that were loaded."""
+    """Bytes of constants loaded."""
     fetched: int = 0
-    """Bytes of lines of code and constants that were read from slow memory."""
+    """Bytes of cache lines read from slow memory."""
 
 
 NO_WAITS = Slow()
@@ -38,31 +37,31 @@ NO_WAITS = Slow()
 
 @dataclass(frozen=True)
 class Mix:
-    """Cycles without wait states by the kind of instruction. By the core's model each instruction counts with what it
-    takes behind the one before it, and jumps with all that they take."""
+    """Cycles without wait states by kind of instruction. Each instruction counts with its cost after the preceding one,
+    branches with their whole cost."""
 
     multiply: int = 0
-    """Multiplications, with or without addition."""
+    """Multiplications, with or without accumulation."""
     memory: int = 0
     """Loads and stores."""
     other: int = 0
-    """Addresses, moves, unpacking, requantization, loops and calls."""
+    """Everything else: addresses, moves, unpacking, requantization, loops and calls."""
 
 
 @dataclass(frozen=True)
 class LayerProfile:
     number: str
-    """The layer's number in the model."""
+    """Layer number in the model."""
     name: str
     """The name of the layer."""
     op: str
-    """The operator."""
+    """Operator kind."""
     kernel: str
-    """The kernel and its instruction set."""
+    """Name of the kernel with its instruction set."""
     macs: int
     """Multiply-accumulate operations."""
     instructions: int | None
-    """Instructions of the layer; None where only a board counted."""
+    """Instructions of the layer; None if only a board measured."""
     cycles: int
     """Cycles of the layer, wait states included."""
     share: float
@@ -74,15 +73,15 @@ class LayerProfile:
     short: str = ""
     """The layer's short name, the same in all reports."""
     mix: Mix | None = None
-    """Cycles by the kind of instruction; None where those are not told apart."""
+    """Cycles by kind of instruction; None if not distinguished."""
     functions: tuple[str, ...] = ()
-    """Functions that it executed, in order of their names."""
+    """Names of functions that it executed, sorted."""
     microjoules: float | None = None
-    """Estimated energy; None where the current is not known."""
+    """Estimated energy in microjoules; None if the current is unknown."""
     measured: int | None = None
-    """The count of the board's counter; None where no board ran it."""
+    """Count of the board's counter; None without a board."""
     error: float | None = None
-    """Modelled over measured, less 1; None where there is no model, or no board."""
+    """Modelled / measured - 1; None without a model or board."""
 
 
 @dataclass(frozen=True)
@@ -90,9 +89,9 @@ class FunctionCost:
     """Costs of a function itself, without its callees."""
 
     name: str
-    """The C function."""
+    """Name of the C function."""
     calls: int
-    """Calls of the function."""
+    """Number of calls."""
     instructions: int
     """Instructions of the function itself."""
     cycles: int
@@ -105,51 +104,50 @@ class FunctionCost:
 
 @dataclass(frozen=True)
 class Energy:
-    """An estimate. By a data sheet: `microjoules` = volts x µA/MHz x cycles / 10^6, for the current that `source`
-    states. By the target's energy model: static power x time and the energy of each kind of work, with the `error` that
-    the model had on layers that it was not fitted to."""
+    """Estimated energy of an inference. From a data sheet: volts x uA/MHz x cycles / 10
+    6 microjoules. From an energy model: static power x time plus energy per kind of work, with the model's
+    cross-validated `error`."""
 
     microjoules: float
-    """Microjoules of an inference."""
+    """Microjoules per inference."""
     volts: float | None
-    """The supply voltage; None by an energy model."""
+    """Supply voltage; None for an energy model."""
     ua_per_mhz: float | None
-    """The current while running, in microamperes per megahertz; None by an energy model."""
+    """Active current in microamperes per megahertz; None for an energy model."""
     source: str
-    """The document that states the current, or the captures that the model was fitted to."""
+    """Source of the current (a document), or the captures that the energy model was fitted to."""
     error: float | None = None
-    """Mean relative error of the energy model; None by a data sheet."""
+    """Mean relative error of the energy model; None for a data sheet."""
 
 
 @dataclass(frozen=True)
 class Profile(Result):
-    """One inference, or all calls of a function. `estimate` says that the core's timing is not published; `reason` why
-    there is no energy. `waits` are part of the cycles; `loads_known` is false where nothing tells what is read, so that
-    waits for constants are an estimate: each constant of a layer once. Where a board ran it, `board` is what it
-    counted, beside the model's cycles; without the tools of the model `cycles` are the board's."""
+    """Result of `mote profile`: one inference, or all calls of a function. `waits` are included in the cycles. If
+    `loads_known` is false, waits for constants are estimated with each constant read once. With a board, `board` holds
+    its counts next to the model's cycles; without the model's tools `cycles` are the board's."""
 
     model: str
-    """The model's file, or what its object is called."""
+    """Model file name, or a description of the model object."""
     target: str
-    """The target's name."""
+    """Name of the target."""
     emulator: str
-    """The emulator that ran it."""
+    """Name of the emulator."""
     compiler: str
-    """The C compiler that built it; empty for a program of the user's."""
+    """Name and version of the C compiler; empty for a user's program."""
     core: str
-    """The core whose timing was used."""
+    """Core whose timing model was used."""
     timing: str
-    """The document that the timing comes from."""
+    """Source of the timing: a document."""
     estimate: bool
-    """Whether the core's timing is not published."""
+    """Whether timing is an estimate, because the core's is not published."""
     entry: str
-    """The function whose calls were profiled."""
+    """Name of the profiled function."""
     calls: int
-    """Calls of that function."""
+    """Number of its calls."""
     macs: int
     """Multiply-accumulate operations."""
     instructions: int | None
-    """Instructions of an inference; None where only a board counted."""
+    """Instructions of an inference; None if only a board measured."""
     cycles: int
     """Cycles of an inference, wait states included."""
     peak: float | None
@@ -157,33 +155,33 @@ class Profile(Result):
     peak_macs: int | None
     """Peak MACs per cycle of the core."""
     clock_hz: int | None
-    """The clock of the part; None for a core."""
+    """Clock frequency of the part; None for a bare core."""
     seconds: float | None
-    """The time of an inference at that clock."""
+    """Time of an inference at that clock."""
     energy: Energy | None
-    """The energy of an inference; None where the current is not known."""
+    """Estimated energy; None if the current is unknown."""
     reason: str
-    """The reason why there is no energy."""
+    """Why there is no energy estimate."""
     memory: str
-    """A description of the target's memory timing."""
+    """Memory timing of the target in words."""
     waits: Slow
-    """Wait states, which are part of the cycles."""
+    """Wait states, included in the cycles."""
     loads_known: bool
-    """Whether it is known which constants were read; else each counts once."""
+    """Whether loads of constants were traced; else each constant counts as read once."""
     layers: list[LayerProfile]
-    """The costs of each layer."""
+    """Costs of each layer."""
     functions: list[FunctionCost]
-    """The costs of each C function."""
+    """Costs of each C function."""
     ram_code: int = 0
     """Bytes of code executed from RAM."""
     saved: int | None = None
-    """Additional cycles of the same plan with all code in flash, where it is in RAM."""
+    """Additional cycles that the same plan would take with its RAM code in flash; None if no code is in RAM."""
     modelled: int | None = None
-    """Cycles by the core's model, wait states included, where `cycles` are those of its RTL."""
+    """Cycles by the timing model including wait states, if `cycles` come from RTL simulation."""
     measured: MeasuredEnergy | None = None
-    """Energy by a capture of a meter, where one was given."""
+    """Energy measured in a meter capture, if given."""
     board: BoardMeasurement | None = None
-    """The measurement on a board, where one ran it."""
+    """Measurement on a board, if one ran it."""
 
     def __repr__(self) -> str:
         return f"<Profile of {self.model!r} on {self.target}: {self.cycles:,} cycles>"
@@ -226,7 +224,7 @@ class Profile(Result):
         return card(f"{self.model} on {self.target}", facts, layers, folded("functions", functions), notes=notes)
 
     def svg(self) -> str:
-        """Cycles of each layer, or of each function of a program, as bars."""
+        """SVG bars of cycles by layer, or by function of a program."""
         parts: Sequence[LayerProfile | FunctionCost] = self.layers or self.functions
         names = short_names([part.name for part in parts])
         bars = [

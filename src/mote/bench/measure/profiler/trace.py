@@ -1,11 +1,10 @@
-"""Traces the basic blocks that an ELF file executes, in order, and its loads from read-only memory.
+"""Traces the executed basic blocks of an ELF file in order, and its loads from read-only memory.
 
-A plug-in for QEMU (`plugin`) writes both down. Where none can be built, QEMU's own log has the blocks: a line for each
-that it enters (`-d exec,nochain`), and the instructions of each when it first meets it (`in_asm`). The lines of one
-block are equal, so that a dictionary makes numbers of them; what is read is not known then. Unicorn calls hooks. The
-board of a core in RTL writes what the plug-in does, and the cycles of each block.
-Nothing is added to the code, and there is no clock: what is counted later is what was executed.
-"""
+A QEMU plug-in (`plugin`) records both. If it cannot be built, QEMU's log gives the blocks (`-d exec,nochain`) and their
+instructions (`in_asm`), but no loads. Unicorn uses hooks. The simulated board of an RTL core writes the plug-in's
+format plus the cycles of each block.
+
+The program is not instrumented and no clock is involved: results depend only on what was executed."""
 
 from __future__ import annotations
 
@@ -47,7 +46,7 @@ _READ, _TRANSLATED = np.uint32(0x80000000), np.uint32(0xF0000000)
 
 @dataclass(frozen=True)
 class FlashLoads:
-    """Loads from read-only memory: addresses, sizes, and positions in the order of blocks."""
+    """Loads from read-only memory: addresses, sizes, and the executing block's position in `order`."""
 
     addresses: NDArray[np.int64]
     sizes: NDArray[np.int64]
@@ -56,15 +55,15 @@ class FlashLoads:
 
 @dataclass(frozen=True)
 class Trace:
-    """A trace: `blocks` are (start, end) of every block, `order` their indices as executed; `said` is the emulator's
-    output; `loads` is None where it is unknown."""
+    """A trace: `blocks` are (start, end) addresses, `order` block indices as executed, `said` the emulator's output;
+    `loads` is None if unknown."""
 
     blocks: list[tuple[int, int]]
     order: NDArray[np.int32]
     said: str = ""
     loads: FlashLoads | None = None
     cycles: NDArray[np.int64] | None = None
-    """Of each block as executed, where the core itself ran: in RTL."""
+    """Cycles of each executed block, from RTL simulation; None otherwise."""
 
 
 def trace(
@@ -76,8 +75,8 @@ def trace(
     timeout_s: float,
     cuts: Collection[int] = (),
 ) -> Trace:
-    """Runs a program to its end. The caller decides whether it succeeded. Cycles are known for whole blocks, which are
-    split at `cuts`."""
+    """Runs a program to its end (the caller checks success). RTL cycles are known per block, so blocks are split at the
+    addresses `cuts`."""
     if emulator.kind == "unicorn":
         return _unicorn(elf, target, workdir, timeout_s)
     if emulator.kind == RTL:
@@ -101,7 +100,7 @@ class _Run:
     timeout_s: float
 
     def stream(self, options: Callable[[int], list[str]], read: Callable[[IO[bytes]], None]) -> str:
-        """The program's output. `options` make QEMU write to a file descriptor, which `read` consumes."""
+        """The program's output. `options` make QEMU write to a file descriptor that `read` consumes."""
         reader, writer = os.pipe()
         with TemporaryFile() as said, os.fdopen(reader, "rb", buffering=0) as words:
             process = subprocess.Popen(
@@ -129,7 +128,7 @@ class _Run:
 
 
 def _followed(run: _Run, code: ElfCode) -> Trace | None:
-    """Traces by the plug-in; None where it cannot be built, or QEMU does not load it."""
+    """Traces by the plug-in; None if it cannot be built or QEMU does not load it."""
     with temporary_folder() as folder:
         path = plugin(run.emulator, folder)
         if path is None:
@@ -233,7 +232,7 @@ def _unicorn(elf: Path, target: Target, workdir: Path, timeout_s: float) -> Trac
 
 
 def _simavr(elf: Path, code: ElfCode, target: Target, emulator: Emulator, workdir: Path, timeout_s: float) -> Trace:
-    """From the runs of instructions that the simulated board writes: their first and last addresses."""
+    """Trace from the instruction runs (first and last address) that the simulated AVR board writes."""
     with temporary_folder() as folder:
         path = folder / "runs.bin"
         said = run_process(simavr.command(elf, str(target.simavr_mcu), folder, path), elf, emulator, workdir, timeout_s)
@@ -244,7 +243,7 @@ def _simavr(elf: Path, code: ElfCode, target: Target, emulator: Emulator, workdi
 
 
 def cut(traced: Trace, at: set[int]) -> Trace:
-    """Splits blocks at addresses. Loads of a block stay with its first part. Blocks with known cycles were split there
+    """Splits blocks at addresses; loads stay with a block's first part. Blocks with known cycles were already split
     when they ran."""
     if traced.cycles is not None:
         return traced
@@ -265,8 +264,8 @@ def cut(traced: Trace, at: set[int]) -> Trace:
 
 
 def calls(traced: Trace, entry: int, returns: dict[int, int], where: str) -> list[tuple[int, int]]:
-    """First and last index, in the order of blocks, of each call of a function. `returns` are the addresses behind the
-    calls at the end of blocks, by the block's number; a call within a call is part of it."""
+    """First and last position in `order` of each call of a function; nested calls are part of the outer one. `returns`
+    are the return addresses of calls at the ends of blocks, by block number."""
     starts = np.array([start for start, _ in traced.blocks], np.int64)[traced.order]
     spans: list[tuple[int, int]] = []
     for first in np.flatnonzero(starts == entry).tolist():

@@ -1,4 +1,4 @@
-"""Costs of a function's calls, from the basic blocks that a run executed."""
+"""Costs of a function's calls, from executed basic blocks."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _STEP = re.compile(r"mote_step_(\d+)_\d+")
 
 
 class InstructionKind(Enum):
-    """The kinds of instructions that a mix tells apart."""
+    """Kinds of instructions that `Mix` distinguishes."""
 
     MULTIPLY = auto()
     MEMORY = auto()
@@ -38,14 +38,14 @@ class InstructionKind(Enum):
 
 
 Counts = list[tuple[int, int]]
-"""Blocks, and how often each was executed."""
+"""(block, number of executions)."""
 Edges = list[tuple[int, int, int]]
-"""Blocks, those that were executed next, and how often."""
+"""(block, next block, number of transitions)."""
 
 
 @dataclass(frozen=True)
 class Cost:
-    """`cycles` are all of them; `waits` says which of them slow memory took."""
+    """Costs of executed code; `cycles` include `waits`."""
 
     instructions: int = 0
     cycles: int = 0
@@ -55,8 +55,7 @@ class Cost:
 
     @property
     def work(self) -> dict[str, float]:
-        """Cycles and bytes by the kind of work, as an energy model takes them; cycles that are not told apart are
-        others."""
+        """Cycles and bytes by kind of work, as energy models need them; undistinguished cycles count as other."""
         waited = self.waits.code + self.waits.constants
         mix = self.mix or Mix(other=self.cycles - waited)
         return {**asdict(mix), "wait": waited, "flash_byte": self.waits.fetched}
@@ -70,14 +69,14 @@ class TracedRun:
     traced: Trace
     target: Target
     board: Board
-    """The board that it was linked for."""
+    """The simulated board that it was linked for."""
     sections: Mapping[str, tuple[int, int]] = field(default_factory=dict)
-    """Start and end of each section: needed for parts with several flash memories."""
+    """Start and end address by section, needed for parts with several flash memories."""
     outputs: Sequence[bytes] = ()
-    """Outputs of the model, where it is one of Mote's."""
+    """Outputs of the model, if the program is one of Mote's."""
 
     def region(self, entry: str) -> TracedCalls:
-        """All calls of a function."""
+        """Trace of all calls of a function."""
         traced = cut(self.traced, borders(self.code))
         blocks = disassemble(self.code, traced.blocks)
         returns = {n: b[-1].end for n, b in enumerate(blocks) if b and b[-1].flow.calls}
@@ -95,19 +94,19 @@ class TracedRun:
 
 
 def _marks(code: ElfCode) -> list[tuple[int, int]]:
-    """The addresses of marker nops, with the step that each ends."""
+    """Addresses of marker nops with the step that each ends."""
     return [(at, int(m[1])) for at, name in code.labels if (m := _STEP.match(name))]
 
 
 def borders(code: ElfCode) -> set[int]:
-    """The addresses of marker nops, and those behind them."""
+    """Addresses of marker nops and of the instructions after them."""
     marks = {at for at, _ in _marks(code)}
     return marks | {at + code.instruction(at).size for at in marks}
 
 
 @dataclass(frozen=True)
 class TracedCalls:
-    """The calls of a function: `spans` are their first and last index in the `order` of blocks."""
+    """Calls of a function: `spans` are their first and last positions in the `order` of blocks."""
 
     code: ElfCode
     target: Target
@@ -116,13 +115,13 @@ class TracedCalls:
     order: NDArray[np.int32]
     spans: list[tuple[int, int]]
     marks: dict[int, int]
-    """The step that the marker nop at an address ends."""
+    """Step ended by the marker nop at each address."""
     slow: Waits
     loads_known: bool
     measured: NDArray[np.int64] | None = None
-    """Cycles of each executed block, where the core itself ran; else they are modelled."""
+    """Cycles of each executed block from RTL simulation; None if modelled."""
     loads: FlashLoads | None = None
-    """Loads from read-only memory, where they are known."""
+    """Loads from read-only memory; None if unknown."""
 
     @cached_property
     def core(self) -> CycleModel:
@@ -130,14 +129,14 @@ class TracedCalls:
 
     @cached_property
     def inside(self) -> list[Cost]:
-        """Costs of each block alone, without wait states."""
+        """Costs of each block in isolation, without wait states."""
         return [Cost(len(b), self.core.block(b)) for b in self.blocks]
 
     def cost(self) -> Cost:
         return self._sum(self.spans)
 
     def _sum(self, spans: Sequence[tuple[int, int]]) -> Cost:
-        """Costs of the blocks in these spans, with the transitions between them."""
+        """Costs of all blocks in these spans, including transitions between them."""
         ran, edges = self._ran(spans), self._edges(spans)
         instructions = sum(n * self.inside[b].instructions for b, n in ran)
         cycles = sum(self._spent(spans, ran, edges).values())
@@ -152,7 +151,7 @@ class TracedCalls:
         )
 
     def _mix(self, cycles: int, ran: Counts, edges: Edges) -> Mix | None:
-        """Cycles by the kind of instruction; None where the decoder does not tell them apart."""
+        """Cycles by kind of instruction; None if the decoder does not distinguish them."""
         if not self.code.machine.disassembler:
             return None
         parts = Counter[InstructionKind]()
@@ -170,7 +169,7 @@ class TracedCalls:
 
     @cached_property
     def _kinds(self) -> list[list[tuple[InstructionKind, int]]]:
-        """Cycles of the instructions of each block, each behind the one before it, by their kind."""
+        """Cycles of each block by kind of instruction, each instruction after its predecessor."""
         block = self.core.block
         return [
             [
@@ -181,12 +180,12 @@ class TracedCalls:
         ]
 
     def modelled(self) -> int:
-        """Cycles of all calls by the core's model, without wait states."""
+        """Modelled cycles of all calls, without wait states."""
         ran, edges = self._ran(self.spans), self._edges(self.spans)
         return sum(replace(self, measured=None)._spent(self.spans, ran, edges).values())
 
     def _spent(self, spans: Sequence[tuple[int, int]], ran: Counts, edges: Edges) -> Counter[int]:
-        """Cycles of each block with the transitions from it, without wait states."""
+        """Cycles of each block including its outgoing transitions, without wait states."""
         if self.measured is not None:
             order, cycles = (np.concatenate([x[lo:hi] for lo, hi in spans]) for x in (self.order, self.measured))
             return Counter(dict(enumerate(weighted(order, cycles).astype(np.int64).tolist())))
@@ -196,12 +195,12 @@ class TracedCalls:
         return spent
 
     def _ran(self, spans: Sequence[tuple[int, int]]) -> Counts:
-        """(block, how often)."""
+        """(block, number of executions)."""
         blocks, counts = np.unique(np.concatenate([self.order[lo:hi] for lo, hi in spans]), return_counts=True)
         return list(zip(blocks.tolist(), counts.tolist(), strict=True))
 
     def _edges(self, spans: Sequence[tuple[int, int]]) -> Edges:
-        """(block, next block, how often)."""
+        """(block, next block, number of transitions)."""
         size = len(self.blocks)
         parts = [self.order[lo:hi][: len(self.order) - lo - 1] for lo, hi in spans]
         nexts = [self.order[lo + 1 : hi + 1] for lo, hi in spans]
@@ -213,8 +212,8 @@ class TracedCalls:
         return self.core.between(self.blocks[a][-1], self.blocks[b][0])
 
     def step_spans(self, count: int) -> list[list[tuple[int, int]]]:
-        """The blocks of each step of a marked model: from one marker to the next. Code after the last marker belongs to
-        no step."""
+        """Block ranges of each step of a build with markers, from one marker to the next; code after the last marker
+        belongs to no step."""
         spans: list[list[tuple[int, int]]] = [[] for _ in range(count)]
         of_block = np.array([self.marks.get(b[0].at, -1) for b in self.blocks], np.int32)
         for lo, hi in self.spans:
@@ -226,11 +225,11 @@ class TracedCalls:
         return spans
 
     def steps(self, count: int) -> list[Cost]:
-        """Costs of each step of a marked model."""
+        """Costs of each step of a build with markers."""
         return [self._sum(span) if span else Cost() for span in self.step_spans(count)]
 
     def functions(self) -> list[FunctionCost]:
-        """Every executed function, the most expensive first."""
+        """Costs of every executed function, most expensive first."""
         calls, instructions, cycles = Counter[int](), Counter[int](), Counter[int]()
         starts = [self.code.start(b[0].at) for b in self.blocks]
         ran, edges = self._ran(self.spans), self._edges(self.spans)
@@ -275,5 +274,5 @@ def _kind(i: Timed) -> InstructionKind:
 
 
 def _each(slow: Waits) -> tuple[NDArray[np.int64], ...]:
-    """Per-block arrays in the order of the fields of `Slow`."""
+    """Per-block arrays in the field order of `Slow`."""
     return slow.code, slow.data, slow.loaded, slow.fetched

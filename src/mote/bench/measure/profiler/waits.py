@@ -1,10 +1,8 @@
-"""Wait states of slow memory: simulates its line buffers and caches on a trace of blocks and loads.
+"""Simulates wait states of slow memory: its line buffers and caches on a trace of blocks and loads.
 
-A line that is not kept is waited for in full (`Reads.miss`), but for code that goes on in order where the part fetches
-ahead: the next line is asked for when one is entered, so that the instructions executed in between, a cycle each at
-least, are taken off the wait. The line that was not used for longest makes room. Code and constants do not disturb each
-other otherwise, and a line that was fetched ahead in vain costs nothing.
-"""
+A cache miss costs the full wait (`Reads.miss`). With prefetch, the next line is requested when a line is entered, so
+sequential code waits less by the instructions executed since (at least a cycle each). Replacement is LRU. Code and
+constants do not interfere otherwise, and useless prefetches cost nothing."""
 
 from __future__ import annotations
 
@@ -25,7 +23,7 @@ Whole = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Zone:
-    """An address range in one memory of the part; `code` and `data` are the costs of instruction fetches and of loads.
+    """An address range in one memory of the part, with the costs of instruction fetches (`code`) and loads (`data`).
     Bytes are counted for flash only."""
 
     start: int
@@ -38,8 +36,8 @@ class Zone:
 
 @dataclass(frozen=True)
 class Waits:
-    """For each executed block: cycles waiting for code and for constants, bytes of constants loaded, and bytes read
-    from slow memory."""
+    """Per executed block: cycles waiting for code and for constants, bytes of constants loaded, and bytes read from
+    slow memory."""
 
     code: Whole
     data: Whole
@@ -68,7 +66,7 @@ def lru_misses(lines: Sequence[int], count: int, ways: int | None = None) -> Who
 def simulate(
     blocks: Sequence[Sequence[Timed]], order: NDArray[np.int32], loads: FlashLoads | None, zones: Sequence[Zone]
 ) -> Waits:
-    """Simulates a whole run. Addresses outside all zones cost nothing."""
+    """Simulates the waits of a whole run; addresses outside of all zones cost nothing."""
     waits = Waits(*(np.zeros(len(order), np.int64) for _ in range(4)))
     if loads is not None:
         np.add.at(waits.loaded, loads.places, loads.sizes)
@@ -95,7 +93,7 @@ def simulate(
 
 @dataclass(frozen=True)
 class _Events:
-    """Line accesses in order, with their block index. `clock`: instructions executed before; -1 for loads."""
+    """Line accesses in order, with block index. `clock` is the number of instructions executed before; -1 for loads."""
 
     lines: Whole
     places: Whole
@@ -111,7 +109,7 @@ _NOTHING = _Events(*(np.zeros(0, np.int64) for _ in range(3)))
 def _fetches(
     blocks: Sequence[Sequence[Timed]], order: NDArray[np.int32], zones: Sequence[Zone], line_bytes: int
 ) -> _Events:
-    """Every instruction fetch of a new line."""
+    """Line accesses by instruction fetches that enter a new line."""
     lines_of_blocks = [_lines(block, line_bytes) if _holds(zones, block) else [] for block in blocks]
     firsts = np.cumsum([0, *map(len, lines_of_blocks)])
     lines, inside = np.array([event for events in lines_of_blocks for event in events], np.int64).reshape(-1, 2).T
@@ -129,7 +127,7 @@ def _holds(zones: Sequence[Zone], block: Sequence[Timed]) -> bool:
 
 
 def _lines(block: Sequence[Timed], line_bytes: int) -> list[tuple[int, int]]:
-    """The lines of a block, and the first instruction that needs each."""
+    """Cache lines of a block with the first instruction in each."""
     lines: list[tuple[int, int]] = []
     for n, i in enumerate(block):
         for line in range(i.at // line_bytes, (i.end - 1) // line_bytes + 1):
@@ -139,7 +137,7 @@ def _lines(block: Sequence[Timed], line_bytes: int) -> list[tuple[int, int]]:
 
 
 def _reads(loads: FlashLoads, zones: Sequence[Zone], reads: Reads) -> _Events:
-    """Every line that is loaded; consecutive loads of a line in a block count once."""
+    """Line accesses by loads; consecutive loads of a line in a block count once."""
     own = np.zeros(len(loads.addresses), bool)
     for zone in zones:
         own |= (loads.addresses >= zone.start) & (loads.addresses < zone.end)
@@ -154,7 +152,7 @@ def _reads(loads: FlashLoads, zones: Sequence[Zone], reads: Reads) -> _Events:
 
 
 def _merged(fetches: _Events, reads: _Events) -> _Events:
-    """Merges both by time: a block's fetches before its loads."""
+    """Merges fetches and loads by time: a block's fetches before its loads."""
     places = np.concatenate([fetches.places, reads.places])
     order = np.argsort(places, kind="stable")
     lines = np.concatenate([fetches.lines, reads.lines])
@@ -168,7 +166,7 @@ def _missed_data(reads: _Events, how: Reads) -> Whole:
 
 
 def _fetch_waits(fetches: _Events, how: Reads) -> Whole:
-    """Wait states of each instruction fetch, if it misses."""
+    """Wait states of each instruction fetch if it misses."""
     waits = np.full(len(fetches.lines), how.miss, np.int64)
     if not how.prefetch:
         return waits

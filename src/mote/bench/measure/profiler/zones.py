@@ -1,4 +1,4 @@
-"""Memories of a part behind the addresses of the emulated board, which has a single ROM."""
+"""Maps addresses of the emulated board, which has a single ROM, to memories of the part."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from mote.hardware.toolchain.machine_code import ElfCode
 
 
 def zones(target: Target, board: Board, code: ElfCode, sections: Mapping[str, tuple[int, int]]) -> list[Zone]:
-    """The zones of a program for a target: code, constants in a chosen flash, and all other constants."""
+    """Address zones of a program for a target: code, constants in a chosen flash, and all other constants."""
     rom, size = board.rom
     regions: list[Zone] = []
     for start, data in code.sections:
@@ -33,14 +33,14 @@ def zones(target: Target, board: Board, code: ElfCode, sections: Mapping[str, tu
 
 
 def _in_ram(start: int, end: int, target: Target) -> Zone:
-    """Code in RAM: the fastest executable one, without wait states where the target names none."""
+    """Zone of code in RAM: the fastest executable RAM, without wait states if the target names none."""
     rams = target.code_rams
     return _zone(start, end, rams[0], Reads()) if rams else Zone(start, end, "RAM", Reads(), Reads(), flash=False)
 
 
 def _zone(start: int, end: int, memory: Memory | None, reads: Reads) -> Zone:
-    """A zone of a target's memory; without memories it has the target's read costs, and constants in RAM have no wait
-    states."""
+    """A zone in one of the target's memories; without memories it has the target's read costs. Constants in RAM have no
+    wait states."""
     if memory is None:
         return Zone(start, end, "", reads, reads)
     flash = memory.kind == "flash"

@@ -1,2 +1,2 @@
-"""Projects of an agent for build systems and ecosystems: the agent, what it runs, and a port (`ports/`) of the line and
-the counters."""
+"""Agent projects for build systems and ecosystems: the agent, its model or runtime, and a port (`ports/`) with
+transport and counters."""

@@ -28,13 +28,13 @@ SETUP = (
 
 
 def check(target: Target, options: AgentOptions) -> None:
-    """Refuses code in RAM on cores where data is not executed."""
+    """Raises an error for code in RAM on cores that cannot execute data memory."""
     if target.arch not in ("arm", "host"):
         without_scratch(options, "Arduino", f"its core for {target.name} has none for that")
 
 
 def files(package: AgentPackage) -> Files:
-    """The library and its sketch."""
+    """Files of the library and its sketch."""
     return {
         **{f"src/{path}": text for path, text in _sources(package, "arduino").items()},
         SKETCH: f"// {SPDX}\n// {package.title}.\n#include <{ARDUINO_HEADER}>\n\n{SETUP}",
@@ -47,7 +47,7 @@ def files(package: AgentPackage) -> Files:
 
 
 def platformio_files(package: AgentPackage) -> Files:
-    """A project of PlatformIO, for a board with Arduino's framework and for this computer."""
+    """Files of a PlatformIO project for a board with Arduino's framework and for this computer."""
     library = f"lib/{NAME}"
     return {
         **{f"{library}/src/{path}": text for path, text in _sources(package, "platformio").items()},
@@ -60,7 +60,7 @@ def platformio_files(package: AgentPackage) -> Files:
 
 
 def _sources(package: AgentPackage, ecosystem: str) -> dict[str, str]:
-    """The C and C++ files, with flags that the code needs in the text: a library of Arduino has none."""
+    """C and C++ files with required compiler settings inside the text, since Arduino libraries have no flags."""
     self_contained(package.library, ecosystem)
     needed = with_pragmas(package.as_library, package.model_sources)
     own = {name: port_text("arduino", name) for name in (ARDUINO_HEADER, ARDUINO_PORT)}

@@ -1,4 +1,4 @@
-"""CMake: a program for this computer, or firmware with a port of yours."""
+"""CMake: a program for this computer, or firmware with a port written by the user."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ TEMPLATE = f"port/{PORT}"
 
 
 def files(package: AgentPackage) -> Files:
-    """The C in `src`, the program's port, and a template of a port for other systems."""
+    """Files: C in `src`, the program's port, and a port template for other systems."""
     return {
         **{f"src/{path}": text for path, text in package.files.items()},
         f"posix/{PORT}": port_text("posix", PORT),

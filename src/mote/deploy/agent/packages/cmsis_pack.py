@@ -1,4 +1,4 @@
-"""CMSIS pack: the agent as a component, and a csolution project of it over a debug probe."""
+"""CMSIS pack: the agent as a component, and a csolution project that talks over a debug probe."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ TEMPLATE = f"{FOLDER}/{PORT}"
 
 
 def check(target: Target, options: AgentOptions) -> None:
-    """Refuses cores that no device of a pack has."""
+    """Raises an error for cores without devices in packs."""
     cmsis_pack.check_core(target)
 
 
 def files(package: AgentPackage) -> Files:
-    """The pack as a folder."""
+    """Files of the pack."""
     pack = package.as_library
     self_contained(pack, "cmsis-pack", lambda library: library.pack)
     page = _readme(package, pack)
@@ -37,7 +37,7 @@ def files(package: AgentPackage) -> Files:
 
 
 def pack_name(package: AgentPackage) -> str:
-    """The file name that tools want the pack to have."""
+    """File name that tools require of the pack."""
     return cmsis_pack.pack_name(package.as_library)
 
 

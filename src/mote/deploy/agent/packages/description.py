@@ -1,4 +1,4 @@
-"""The description of an agent's project that every packager of it reads."""
+"""Description of an agent project, read by all packagers."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from mote.deploy.agent.sources import TRACE
 from mote.hardware.targets import Target
 
 NAME = "mote_agent"
-"""The name of the agent in ecosystems."""
+"""Name of the agent in ecosystems."""
 HEADER, SETTINGS = "mote_agent.h", "mote_agent_settings.h"
 PORT = "mote_port.c"
 EXECUTOR = "mote_execute.c"
-"""The file of the runtime that calls the hook between steps."""
+"""Runtime file that calls the hook between steps."""
 LEAST_FRAME, MOST_FRAME = 160, 1 << 16
 UNKNOWN_WAITS = 0xFFFFFFFF
 _PORTS = Path(__file__).parent / "ports"
@@ -28,7 +28,7 @@ _BEHIND = "#include <stdint.h>\n"
 
 
 def check_options(options: AgentOptions) -> AgentOptions:
-    """Refuses settings that no agent has."""
+    """Raises an error for invalid agent settings."""
     if not LEAST_FRAME <= options.frame <= MOST_FRAME:
         raise MoteError(
             f"a message of {options.frame:,} bytes is none that an agent takes",
@@ -49,12 +49,12 @@ def check_options(options: AgentOptions) -> AgentOptions:
 
 @dataclass(frozen=True)
 class AgentPackage:
-    """An agent with a compiled model, or with the runtime, as C files without a port."""
+    """An agent with a compiled model or the runtime, as C files without a port."""
 
     library: Package
     """The model or the runtime."""
     files: Mapping[str, str]
-    """Every C file and header but the port's, by name; all in one folder."""
+    """All C files and headers except the port's, by name, in one folder."""
     sources: tuple[str, ...]
     """The C files of the agent."""
     options: AgentOptions
@@ -65,34 +65,34 @@ class AgentPackage:
 
     @property
     def model_sources(self) -> tuple[str, ...]:
-        """The C files of the model or the runtime, which are compiled with flags of their own."""
+        """C files of the model or runtime, compiled with their own flags."""
         return self.library.sources
 
     @property
     def as_library(self) -> Package:
-        """The agent and its model or runtime as one library, for the packagers of libraries."""
+        """Agent and model (or runtime) as one library, for library packagers."""
         sources = (*self.model_sources, *self.sources)
         return replace(
             self.library, name=NAME, summary=self.title, files=self.files, sources=sources, headers=(HEADER,)
         )
 
     def in_src(self, paths: Iterable[str]) -> list[str]:
-        """Files in the folder `src`."""
+        """Files of the folder `src`."""
         return [f"src/{path}" for path in paths]
 
     @property
     def others(self) -> dict[str, str]:
-        """Files of the library that are no C: the manifest of a runtime, which `mote pack` reads."""
+        """Non-C files of the library: a runtime's manifest, which `mote pack` reads."""
         return {path: text for path, text in self.library.files.items() if not path.endswith((".c", ".h"))}
 
     @property
     def runs_images(self) -> bool:
-        """Whether it runs images that the host loads."""
+        """Whether it runs loaded images."""
         return not self.library.interfaces
 
     @property
     def title(self) -> str:
-        """One line on it."""
+        """One-line description."""
         what = "images" if self.runs_images else self.library.name
         return printable(f"Mote's agent with {what} for {self.target.name}")
 
@@ -100,8 +100,8 @@ class AgentPackage:
 def agent_package(
     library: Package, sources: Mapping[str, str], own: Mapping[str, str], options: AgentOptions
 ) -> AgentPackage:
-    """The package of an agent: `sources` are the C files of the agent and of its frames with headers of kernels, of
-    which a library may have its own, and `own` those that belong to the model or to the runtime."""
+    """The package of an agent: `sources` are the C files of agent and framing with kernel headers (a library may have
+    its own), `own` those that belong to the model or runtime."""
     files = {path: text for path, text in library.files.items() if "/" not in path and path.endswith((".c", ".h"))}
     hooked = {path: _hooked(path, files[path]) for path in library.sources if library.interfaces or path == EXECUTOR}
     agent = {**sources, **own, "mote_part.c": port_text("common", "mote_part.c")}
@@ -121,20 +121,20 @@ def agent_package(
 
 
 def _hooked(path: str, text: str) -> str:
-    """The C of a model, or of the runtime, with the agent behind its steps: in the text, since some ecosystems take no
+    """The C of a model or runtime with the agent's step hook written into the text, since some ecosystems take no
     compiler options."""
     hook = "#define MOTE_RUNTIME_TRACE mote_agent_step" if path == EXECUTOR else f'#include "{TRACE}"'
     return f"{hook}\n{text}"
 
 
 def _with_settings(header: str) -> str:
-    """The agent's header with the settings of this build in front of its own defaults."""
+    """The agent's header with this build's settings before its defaults."""
     assert header.count(_BEHIND) == 1
     return header.replace(_BEHIND, f'{_BEHIND}\n#include "{SETTINGS}"\n')
 
 
 def settings_text(target: Target, options: AgentOptions) -> str:
-    """The header with the settings of a build and the facts of its target."""
+    """Text of the header with the settings of a build and facts about its target."""
     memories = [m for m in target.memories if m.origin is not None and m.origin + m.size <= 1 << 32]
     spans = "".join(f"{{{m.origin:#010x}u, {m.size:#x}u}}, " for m in memories)
     waits = target.code_memory.reads.wait_states if target.code_memory else UNKNOWN_WAITS
@@ -165,22 +165,22 @@ def settings_text(target: Target, options: AgentOptions) -> str:
 
 
 def port_text(folder: str, name: str) -> str:
-    """A file of `ports/`."""
+    """Text of a C file in `ports/`."""
     return licensed((_PORTS / folder / name).read_text(encoding="utf-8"))
 
 
 def settings_file(folder: str, name: str) -> str:
-    """A file of `ports/` that is no C: options and devices of an ecosystem."""
+    """Text of a non-C file in `ports/`: options and devices of an ecosystem."""
     return filled(_PORTS / folder / name, {"SPDX": SPDX})
 
 
 def rtt_files() -> dict[str, str]:
-    """The line over a debug probe."""
+    """Files for the transport over a debug probe (RTT)."""
     return {name: port_text("rtt", name) for name in ("mote_rtt.c", "mote_rtt.h")}
 
 
 def without_scratch(options: AgentOptions, ecosystem: str, why: str) -> None:
-    """Refuses memory for code where the ecosystem has none that can be written."""
+    """Raises an error for scratch memory if the ecosystem has no writable code memory."""
     if options.scratch:
         raise MoteError(
             f"code cannot be written to RAM in {ecosystem}: {why}",
@@ -190,7 +190,7 @@ def without_scratch(options: AgentOptions, ecosystem: str, why: str) -> None:
 
 
 def check_sentence(names: Sequence[str], line: str) -> str:
-    """How a reader checks that the agent answers: Markdown."""
+    """Markdown instructions to check that the agent responds."""
     commands = "\n".join(f"mote board info {name}" for name in names)
     return f"""\
 ## Check

@@ -32,19 +32,19 @@ from mote.hardware.targets import Target
 
 COMPONENT = f"components/{NAME}"
 LEAST_VERSION = "5.3"
-"""The version of ESP-IDF since which its drivers are components of their own."""
+"""First version of ESP-IDF with separate driver components."""
 NO_USB = ("esp32", "esp32s2")
 """Parts without USB Serial/JTAG."""
 
 
 def check(target: Target, options: AgentOptions) -> None:
-    """Refuses other makers' parts, and code in RAM."""
+    """Raises an error for parts of other vendors, and for code in RAM."""
     without_scratch(options, "ESP-IDF", "its memory for code is protected")
     refuse_parts(target, target.name.startswith(ESPRESSIF), "make it")
 
 
 def files(package: AgentPackage) -> Files:
-    """The project."""
+    """Files of the project."""
     library = package.library
     self_contained(library, "esp-idf", lambda foreign: foreign.component)
     components = foreign_components(library)

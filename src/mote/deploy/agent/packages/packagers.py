@@ -1,4 +1,4 @@
-"""The packagers of agents by name."""
+"""Packagers of agents by name."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from mote.deploy.agent.packages.description import AgentPackage
 from mote.hardware.targets import Target
 
 FIRMWARE = "firmware"
-"""The package that is complete firmware of a part, built here."""
+"""Name of the package that is complete firmware, built here."""
 
 
 @dataclass(frozen=True)
 class AgentPackager:
-    """How an ecosystem wants an agent."""
+    """How to package an agent for an ecosystem."""
 
     files: Callable[[AgentPackage], Files]
     edited: tuple[str, ...] = ()
-    """Files for users to edit."""
+    """Files that users edit."""
     check: Callable[[Target, AgentOptions], None] = lambda target, options: None
-    """Refuses what the ecosystem cannot build, before a model is compiled."""
+    """Raises an error for what the ecosystem cannot build, before a model is compiled."""
 
 
 AGENT_PACKAGERS: Mapping[str, AgentPackager] = {
@@ -41,7 +41,7 @@ AGENT_PACKAGES = (*AGENT_PACKAGERS, FIRMWARE)
 
 
 def check_agent_package(name: str, target: Target, options: AgentOptions) -> None:
-    """Refuses a package that there is none of, and one that cannot be built for the target."""
+    """Raises an error for an unknown package, or one that cannot be built for the target."""
     if name not in AGENT_PACKAGES:
         raise MoteError(
             f"there is no packager '{name}' of agents",
@@ -56,6 +56,6 @@ def check_agent_package(name: str, target: Target, options: AgentOptions) -> Non
 
 
 def agent_project(name: str, package: AgentPackage) -> tuple[Files, frozenset[str]]:
-    """The files of an agent's project, and which of them are for users to edit."""
+    """Files of an agent project, and which of them users edit."""
     packager = AGENT_PACKAGERS[name]
     return {LICENCE_FILE: licence(), **package.others, **packager.files(package)}, frozenset(packager.edited)

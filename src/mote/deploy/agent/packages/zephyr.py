@@ -18,17 +18,17 @@ from mote.deploy.agent.packages.description import (
 )
 
 STACK = 8192
-"""Bytes of the main thread's stack, which the model runs on."""
+"""Stack bytes of the main thread, on which the model runs."""
 PROTECTION = {"arm": "CONFIG_ARM_MPU", "riscv": "CONFIG_RISCV_PMP"}
-"""Options of memory protection, which keeps code from being executed in RAM."""
+"""Kconfig options of memory protection, which prevents executing RAM."""
 
 
 SETTINGS = ("Kconfig", "usb.conf", "usb.overlay", "rtt.conf", "mark.overlay")
-"""Options of Kconfig and devicetree: which line to the host, and the pin for an energy meter."""
+"""Kconfig and devicetree files that select the transport to the host and the pin for an energy meter."""
 
 
 def files(package: AgentPackage) -> Files:
-    """The application."""
+    """Files of the application."""
     return {
         **{f"src/{path}": text for path, text in package.files.items()},
         f"src/{PORT}": port_text("zephyr", PORT),
@@ -83,7 +83,7 @@ def _configuration(package: AgentPackage) -> str:
 
 
 def _executable_ram(package: AgentPackage) -> Sequence[str]:
-    """The lines without which code cannot be called in RAM."""
+    """Kconfig lines that allow executing code in RAM."""
     unit = PROTECTION.get(package.target.arch)
     return (f"# Code is written to RAM and called there.\n{unit}=n",) if unit else ()
 

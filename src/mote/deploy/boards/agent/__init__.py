@@ -1,1 +1,1 @@
-"""The agent on a board: requests, the device behind them, inferences."""
+"""Communication with a board's agent: requests, device regions, inferences."""

@@ -1,4 +1,4 @@
-"""The device behind an agent, in an open session: its identity, the regions of its memory, its functions."""
+"""The device behind an agent in an open session: identity, memory regions, functions."""
 
 from __future__ import annotations
 
@@ -35,29 +35,29 @@ _WORDS_OF_READ, _WORDS_OF_WRITE = 4, 12
 
 @dataclass(frozen=True)
 class Called:
-    """The value and the cycles of a function in the scratch memory."""
+    """Result of a function in scratch memory: value and cycles."""
 
     value: int
     cycles: int | None
 
 
 class AgentDevice:
-    """A device, as long as its session is open."""
+    """A device in an open session."""
 
     def __init__(self, exchange: AgentExchange, ticks_per_cycle: Fraction | None = None) -> None:
-        """`ticks_per_cycle` is the rate of its counter where the agent does not know the clock of the core."""
+        """`ticks_per_cycle` is its counter's rate if the agent does not know the core clock."""
         self.exchange = exchange
         self.extent = ModelExtent()
-        """The extent of the model that runs; as long as nobody states it, of any."""
+        """Expected numbers and bytes of outputs and steps; unlimited if unknown."""
         self.model: bytes | None = None
-        """The id of the compiled model that it must have."""
+        """Id of the compiled model that it must have."""
         self.places: dict[tuple[AgentRegion, int], Placement] = {}
         self._identity: Identity | None = None
         self._ticks_per_cycle = ticks_per_cycle
 
     @property
     def where(self) -> str:
-        """The name of the line, for errors."""
+        """Name of the transport, for error messages."""
         return self.exchange.line.name
 
     @property
@@ -66,7 +66,7 @@ class AgentDevice:
 
     @property
     def identity(self) -> Identity:
-        """The device as its agent described it when the session was opened."""
+        """Identity of the device when the session was opened."""
         assert self._identity is not None
         return self._identity
 
@@ -79,7 +79,7 @@ class AgentDevice:
         self._identity = identity
 
     def close(self) -> None:
-        """The session is lost, or to be opened anew."""
+        """Forgets the session, which is lost or to be reopened."""
         self._identity = None
 
     def _identify(self) -> Identity:
@@ -104,15 +104,15 @@ class AgentDevice:
         return identity
 
     def _settle(self, identity: Identity) -> None:
-        """Ends an inference that another session has left in the middle. That the agent answers shows that the session
-        is open, and that its identity was no answer to somebody else."""
+        """Aborts an inference that another session left unfinished; the answer also proves that the session is open and
+        the identity is genuine."""
         if identity.can(Request.CONTINUE):
             self.exchange.answered(Request.CONTINUE, struct.pack("<I", NO_STOP), self.exchange.patience.run_s)
         else:
             self.exchange.answered(Request.REGION, struct.pack("<BBH", AgentRegion.MEMORY, 0, 0))
 
     def check_model(self, identity: Identity) -> None:
-        """Refuses a device with another model than the one that it must have."""
+        """Raises an error if the device has another model than the required one."""
         if self.model is not None and identity.model != self.model:
             has = f"the model {identity.model.hex()}" if identity.has_model else "no model"
             raise MoteError(
@@ -122,7 +122,8 @@ class AgentDevice:
             )
 
     def implausible(self, what: str) -> LostBoardError:
-        """The board states or does something that no agent with this model does: nothing that it says is used."""
+        """Error for a device that reports or does something impossible for an agent with this model; nothing of it is
+        used."""
         return LostBoardError(
             f"its agent says that it {what}",
             where=self.where,
@@ -130,7 +131,7 @@ class AgentDevice:
         )
 
     def place(self, region: AgentRegion, index: int = 0) -> Placement:
-        """The place of a region in the device's memory."""
+        """Address and size of a region in the device's memory."""
         if (region, index) not in self.places:
             data = self.exchange.ask(Request.REGION, struct.pack("<BBH", region, index, 0))
             if len(data) != PLACE.size:
@@ -143,11 +144,11 @@ class AgentDevice:
 
     @property
     def _most(self) -> int:
-        """Bytes of data that a message may have."""
+        """Maximum data bytes of a message."""
         return min(self.identity.message_bytes, MOST_MESSAGE) - HEAD
 
     def read(self, region: AgentRegion, index: int, offset: int, count: int) -> bytes:
-        """Bytes of a region."""
+        """Reads bytes of a region."""
         data = bytearray()
         while len(data) < count:
             size = min(count - len(data), self._most - _WORDS_OF_READ)
@@ -166,7 +167,7 @@ class AgentDevice:
             self.exchange.ask(Request.WRITE, head + data[at : at + size])
 
     def cycles(self, ticks: int) -> int | None:
-        """Cycles of the core; None where the device has no counter."""
+        """Converts counts to core cycles; None without a counter."""
         identity = self.identity
         if identity.counter == Counter.NONE:
             return None
@@ -186,15 +187,15 @@ class AgentDevice:
         self.look_again()
 
     def look_again(self) -> None:
-        """The model is another one now. Asking for regions, unlike identifying, is refused where the device was reset
-        meanwhile."""
+        """Updates cached facts after the model changed; unlike identification, region requests fail if the device was
+        reset."""
         self.places.clear()
         inputs, outputs = (self._count(region) for region in (AgentRegion.INPUT, AgentRegion.OUTPUT))
         steps = self.place(AgentRegion.CYCLES, 0).bytes // 8
         self._identity = replace(self.identity, inputs=inputs, outputs=outputs, steps=steps)
 
     def _count(self, region: AgentRegion) -> int:
-        """The number of inputs or outputs."""
+        """Number of inputs or outputs."""
         for index in range(MOST_REGIONS):
             head = struct.pack("<BBH", region, index, 0)
             if self.exchange.answered(Request.REGION, head)[0] is not Status.OK:

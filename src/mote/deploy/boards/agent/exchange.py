@@ -1,8 +1,7 @@
-"""Requests to the agent on a board, and its answers.
+"""Request-answer protocol with a board's agent.
 
-A request without an answer is sent again with its sequence number, and the agent answers it again without executing it
-twice.
-"""
+An unanswered request is repeated with the same sequence number; the agent repeats its answer without executing
+twice."""
 
 from __future__ import annotations
 
@@ -20,15 +19,15 @@ from mote.deploy.wire.links import ConnectionLostError, Line
 
 SOMETHING_ELSE = "the board answers something else than an agent"
 LONGEST_PAUSE_S, LONGEST_RUN_PAUSE_S = 2.0, 16.0
-"""Seconds between two sendings of a request, at most, and of one that may take long."""
+"""Maximum seconds between repetitions of a request, and of a long-running one."""
 
 
 class LostBoardError(MoteError):
-    """The board cannot be reached or does not answer: no fault of what was asked of it."""
+    """Raised if the board cannot be reached or does not answer, regardless of the request."""
 
 
 class RestartedError(Exception):
-    """The device has no session: it was reset, or another host talks to it."""
+    """Raised if the device lost the session: it was reset, or another host uses it."""
 
 
 @dataclass(frozen=True)
@@ -36,18 +35,18 @@ class BoardPatience:
     """Timeouts in seconds, and numbers of retries."""
 
     answer_s: float = 0.25
-    """Time for an answer before the request is sent again; twice as long the next time."""
+    """Time for an answer before the request is repeated, doubled each time."""
     tries: int = 6
-    """Times that a request is sent before the connection is given up."""
+    """Number of times a request is sent before the connection is considered lost."""
     run_s: float = 600.0
-    """Time for an inference, a called function or the check of an image."""
+    """Time for an inference, a called function or an image check."""
     attempts: int = 6
-    """Beginnings of one job, the first included: resets and lost connections make it begin anew."""
+    """Attempts per job, restarted after resets and lost connections."""
 
 
 @contextmanager
 def losing_board() -> Iterator[None]:
-    """Failures inside are faults of the board."""
+    """Context manager: converts transport failures to LostBoardError."""
     try:
         yield
     except MoteError as error:
@@ -70,25 +69,25 @@ class AgentExchange:
         self._reader = FrameReader()
         self._sequence = secrets.randbelow(256)
         self._number = 0
-        """Of the session."""
+        """Number of the current session."""
 
     def open_line(self) -> None:
-        """Opens the line anew."""
+        """Reopens the transport."""
         with losing_board():
             self.line.open()
         self._reader = FrameReader()
 
     def begin(self) -> bytes:
-        """The number of a new session."""
+        """Number for a new session."""
         self._number = 1 + secrets.randbelow(0xFFFFFFFF)
         return self.in_session()
 
     def in_session(self, data: bytes = b"") -> bytes:
-        """Data of a request, behind the number of the session."""
+        """Data of a request, prefixed with the session number."""
         return self._number.to_bytes(4, "little") + data
 
     def exchange(self, request: Request, data: bytes, wait_s: float | None = None) -> tuple[Status, bytes]:
-        """The status and the data of the answer to a request, which is sent again until one comes."""
+        """Sends a request until it is answered; returns status and data."""
         self._sequence = (self._sequence + 1) % 256
         question = Message(request, self._sequence, data).framed
         transfer = getattr(self.line, "seconds_a_byte", 0.0) * (len(question) + MOST_MESSAGE)
@@ -123,17 +122,17 @@ class AgentExchange:
         return Status(number), data[4:]
 
     def answered(self, request: Request, data: bytes, wait_s: float | None = None) -> tuple[Status, bytes]:
-        """The status and the data of the answer to a request of the session."""
+        """Sends a request of the session; returns status and data."""
         return self.exchange(request, self.in_session(data), wait_s)
 
     def ask(self, request: Request, data: bytes = b"", wait_s: float | None = None) -> bytes:
-        """The data of the answer with status OK."""
+        """Sends a request of the session; returns the data, or raises an error unless the status is OK."""
         status, answer = self.answered(request, data, wait_s)
         if status is not Status.OK:
             raise self.refused(request, status)
         return answer
 
     def refused(self, request: Request, status: Status) -> MoteError:
-        """The error for an answer with another status than OK."""
+        """Error for an answer with another status than OK."""
         what, remedy = REFUSALS.get(status, (f"it says status {status}", "build the agent with this version of Mote"))
         return MoteError(f"{request.name.lower()}: {what}", where=self.line.name, remedy=remedy)

@@ -1,4 +1,4 @@
-"""Inferences on a board: inputs, stops behind steps, outputs, cycles."""
+"""Runs inferences on a board: inputs, breakpoints after steps, outputs, cycles."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from mote.deploy.wire.links import ConnectionLostError
 
 @dataclass(frozen=True)
 class Wants:
-    """Measurements and tensors that are wanted of an inference beside its outputs."""
+    """Measurements wanted of an inference besides its outputs."""
 
     tensors: bool = False
-    """The tensor behind every step."""
+    """Whether to read the tensor after every step."""
     steps: bool = False
-    """The cycles of every step."""
+    """Whether to measure every step's cycles."""
     stack: bool = False
     marks: bool = False
-    """The port marks every step for an energy meter."""
+    """Whether to mark steps on a pin for an energy meter."""
     keep_caches: bool = False
 
     @property
@@ -36,35 +36,35 @@ class Wants:
 
 @dataclass(frozen=True)
 class BoardInference:
-    """An inference that ran on a board."""
+    """Result of an inference on a board."""
 
     outputs: list[bytes]
     cycles: int | None
-    """Cycles of the core, without the agent's part in them; None where the device has no counter."""
+    """Core cycles without the agent's overhead; None without a counter."""
     tensors: Mapping[int, bytes] = field(default_factory=dict)
-    """By step."""
+    """Traced tensor bytes by step."""
     steps: list[int] | None = None
     stack: int | None = None
-    """None where it was not measured."""
+    """Stack bytes used; None if not measured."""
 
 
 @dataclass(frozen=True)
 class _Result:
-    """The answer to RUN and CONTINUE."""
+    """Parsed answer to RUN and CONTINUE."""
 
     status: Status
     step: int
     size: int
-    """Bytes of the tensor behind the step where the model has stopped."""
+    """Bytes of the tensor after the step where the model stopped."""
     value: int
     stack: int
     ticks: int
     head: bytes
-    """The first bytes of that tensor."""
+    """First bytes of that tensor."""
 
 
 def infer(device: AgentDevice, inputs: Sequence[bytes], wants: Wants, *, anew: bool) -> BoardInference:
-    """An inference; `anew`: from the initial states on."""
+    """Runs an inference; `anew`: from initial states."""
     identity = device.identity
     if len(inputs) != identity.inputs:
         raise _other_inputs(device, f"{identity.inputs} inputs, not {len(inputs)}")
@@ -85,8 +85,8 @@ def infer(device: AgentDevice, inputs: Sequence[bytes], wants: Wants, *, anew: b
 
 
 def run(device: AgentDevice, flags: RunFlag, *, shows: bool) -> tuple[_Result, dict[int, bytes]]:
-    """The end of an inference, and the tensors behind its steps where it `shows` them: no more stops and bytes than
-    the model has."""
+    """Runs an inference to its end, collecting tensors after steps if requested; rejects more steps or bytes than the
+    model has."""
     stop = 0 if shows else NO_STOP
     result = _result(device, Request.RUN, struct.pack("<II", flags, stop))
     tensors: dict[int, bytearray] = {}
@@ -109,7 +109,7 @@ def run(device: AgentDevice, flags: RunFlag, *, shows: bool) -> tuple[_Result, d
 
 
 def _outputs(device: AgentDevice, identity: Identity) -> int:
-    """The number of outputs, which is the model's."""
+    """Number of outputs, checked against the model's."""
     wanted = device.extent.outputs
     if wanted is not None and identity.outputs != len(wanted):
         raise device.implausible(f"has {identity.outputs} outputs, and the model has {len(wanted)}")
@@ -117,7 +117,7 @@ def _outputs(device: AgentDevice, identity: Identity) -> int:
 
 
 def output(device: AgentDevice, index: int) -> bytes:
-    """An output, whose size is the model's."""
+    """Reads an output, with its size checked against the model's."""
     size, wanted = device.place(AgentRegion.OUTPUT, index).bytes, device.extent.outputs
     if wanted is not None and size != wanted[index]:
         raise device.implausible(f"has {size:,} bytes of output {index}, and the model has {wanted[index]:,}")

@@ -1,4 +1,4 @@
-"""A functional model of Ethos-U: the values that a command stream computes, without its timing."""
+"""Functional model of Ethos-U: the values that a command stream computes, without timing."""
 
 from mote.hardware.npu.functional.run import Trace, execute
 

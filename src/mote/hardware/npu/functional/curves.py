@@ -1,7 +1,6 @@
-"""SIGMOID and TANH of the hardware, which interpolate in a table of the sigmoid as LiteRT does for 16-bit operators.
+"""SIGMOID and TANH of the hardware: interpolation in a sigmoid table, as LiteRT does for 16-bit operators.
 
-Inputs have 0x3000 for 1.0, in more than 16 bits; outputs 0x8000.
-"""
+Inputs represent 1.0 as 0x3000 (more than 16 bits), outputs as 0x8000."""
 
 from __future__ import annotations
 
@@ -12,16 +11,16 @@ import numpy as np
 from mote.hardware.npu.functional.memory import Ints
 
 STEP = 24
-"""Entries of the table for 1.0."""
+"""Table entries per 1.0 of input."""
 ENTRIES = 256
 FRACTION = 9
-"""Bits of an input between two entries: 0x3000 is 24 entries."""
+"""Input bits between two entries: 0x3000 is 24 entries."""
 
 
 @cache
 def _table() -> Ints:
-    """65536 times the sigmoid, moved by half of what the line to the next entry is off in its middle; the last entry is
-    1 less than 65536."""
+    """Table of 65536 * sigmoid, shifted by half of the linear interpolation's error at each segment's middle; the last
+    entry is 65535."""
     exact = 65536 / (1 + np.exp(-np.arange(0, ENTRIES + 0.5, 0.5, dtype=np.float64) / STEP))
     off = exact[1::2] - (exact[:-1:2] + exact[2::2]) / 2
     return np.append(np.rint(exact[:-1:2] + off / 2)[:-1], 0xFFFF).astype(np.int64)
@@ -36,7 +35,7 @@ def sigmoid(values: Ints) -> Ints:
 
 
 def tanh(values: Ints) -> Ints:
-    """2 sigmoid(2 x) - 1."""
+    """tanh(x) as 2 sigmoid(2x) - 1."""
     size, fraction = np.abs(values), FRACTION - 1
     above = np.where(size >> fraction >= ENTRIES - 1, 0xFFFF << fraction, _between(size, fraction))
     middle, half = 1 << 15 + fraction, 1 << fraction - 1
@@ -45,7 +44,7 @@ def tanh(values: Ints) -> Ints:
 
 
 def interpolated(values: Ints, bases: Ints, slopes: Ints, function: str) -> Ints:
-    """SIGMOID or TANH by a table of 512 bases and slopes for values below and above 0, as Ethos-U85 has it."""
+    """SIGMOID or TANH by a table of 512 bases and slopes for positive and negative values, as in Ethos-U85."""
     fraction = FRACTION - (function == "TANH")
     most = (ENTRIES << fraction) - 1
     at = np.clip(values, -most, most) + (ENTRIES << fraction)
@@ -57,7 +56,7 @@ def interpolated(values: Ints, bases: Ints, slopes: Ints, function: str) -> Ints
 
 
 def _between(size: Ints, fraction: int) -> Ints:
-    """The entries before and behind, by the bits between them."""
+    """Linear interpolation between two entries by the bits between them."""
     table, index = _table(), np.minimum(size >> fraction, ENTRIES - 2)
     rest = size & (1 << fraction) - 1
     between: Ints = (table[index] << fraction) + rest * (table[index + 1] - table[index])

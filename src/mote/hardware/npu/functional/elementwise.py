@@ -11,7 +11,7 @@ from mote.hardware.npu.stream import NpuOperation
 
 UNARY = ("LRELU", "ABS", "CLZ")
 BEFORE = {8: 20, 16: 15, 32: 1}
-"""Bits by which LiteRT shifts operands left before it scales them, by their bits; the larger scale is one half."""
+"""Left shift that LiteRT applies to operands before scaling, by operand bits; the larger scale is one half."""
 
 
 def elementwise(memory: NpuMemory, operation: NpuOperation) -> Ints:
@@ -28,7 +28,7 @@ def elementwise(memory: NpuMemory, operation: NpuOperation) -> Ints:
 
 
 def _second(memory: NpuMemory, operation: NpuOperation, shape: tuple[int, int, int]) -> Ints:
-    """The second operand: a number, or a feature map with axes that may be repeated."""
+    """The second operand: a scalar, or a feature map that may be broadcast."""
     how = operation.register("IFM2_BROADCAST")
     zero = operation.value("IFM2_ZERO_POINT")
     if how["scalar"]:
@@ -48,7 +48,8 @@ def _unary(operation: NpuOperation, mode: str, values: Ints, bits: int) -> Ints:
 
 
 def _bit_length(values: Ints) -> Ints:
-    """Bits of numbers below 2^53."""
+    """Bit length of numbers below 2
+    53."""
     return np.frexp(values.astype(np.float64))[1].astype(np.int64)
 
 
@@ -70,7 +71,7 @@ def _binary(operation: NpuOperation, mode: str, a: Ints, b: Ints, bits: int) -> 
 
 
 def _operands(operation: NpuOperation, a: Ints, b: Ints, bits: int) -> tuple[Ints, Ints]:
-    """Operands of sums: both times a factor, or one scaled and the other shifted left."""
+    """Scaled operands of sums: both multiplied by a factor, or one scaled and the other shifted left."""
     first, second = operation.register("OPA_SCALE"), operation.value("OPB_SCALE")
     rounding = operation.said("IFM_PRECISION", "round_mode")
     before = BEFORE[bits]
@@ -84,7 +85,7 @@ def _operands(operation: NpuOperation, a: Ints, b: Ints, bits: int) -> tuple[Int
 
 
 def _scaled(operation: NpuOperation, values: Ints, bits: int) -> Ints:
-    """Results with the scale of the output; of those of 32-bit operands only the shift."""
+    """Results scaled for the output; for 32-bit operands only shifted."""
     if operation.said("OFM_PRECISION", "scale_mode") != "GLOBAL":
         return values
     scale, shift = (operation.value("OFM_SCALE", field) for field in ("scale", "shift"))

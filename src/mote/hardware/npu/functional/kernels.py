@@ -1,4 +1,4 @@
-"""The order in which the hardware reads the weights of a kernel, and the kernel of a decoded stream."""
+"""Order in which the hardware reads the weights of a kernel, and the kernel of a decoded stream."""
 
 from __future__ import annotations
 
@@ -12,36 +12,36 @@ from mote.base.errors import MoteError
 from mote.hardware.npu.functional.memory import Ints
 
 UNUSED = -1
-"""A weight that only fills up a block."""
+"""Marks padding weights of a block."""
 
 
 @dataclass(frozen=True)
 class Traversal:
-    """How weights of one stream follow each other."""
+    """Parameters of the weight order of a stream."""
 
     height: int
     width: int
     inputs: int
-    """Channels of the input that a weight has: 1 where it is depthwise."""
+    """Input channels per weight: 1 if depthwise."""
     outputs: int
     block: int
-    """Channels of an output block."""
+    """Channels per output block."""
     parts: tuple[int, int]
-    """Rows and columns of the parts that kernels are split into."""
+    """Rows and columns of the parts into which kernels are split."""
     input_unit: int
     output_unit: int
     input_block: int
-    """Channels of the input that are read together."""
+    """Input channels read together."""
     depthwise: bool
     parts_first: bool
-    """All elements of a part for a few channels, rather than all channels of an element."""
+    """Order: all elements of a part for a few channels first, rather than all channels of an element."""
     together: int
-    """Elements of a part are filled up to a multiple of this."""
+    """Elements of a part are padded to a multiple of this."""
 
 
 @lru_cache(maxsize=64)
 def order(t: Traversal) -> Ints:
-    """The index in a kernel (outputs, height, width, inputs) of each weight of a stream."""
+    """Kernel index (outputs, height, width, inputs) of each weight in a stream."""
     blocks = [
         _block(t, first, channel, top, left)
         for first in range(0, t.outputs, t.block)
@@ -53,7 +53,7 @@ def order(t: Traversal) -> Ints:
 
 
 def kernel(stream: NDArray[np.int16], t: Traversal, where: str) -> Ints:
-    """The kernel (outputs, height, width, inputs) of a stream."""
+    """The kernel (outputs, height, width, inputs) of a decoded stream."""
     places = order(t)
     if len(stream) < len(places) or stream[len(places) :].any():
         raise MoteError(
@@ -68,7 +68,7 @@ def kernel(stream: NDArray[np.int16], t: Traversal, where: str) -> Ints:
 
 
 def _block(t: Traversal, first: int, channel: int, top: int, left: int) -> Ints:
-    """Weights of one part of a kernel, for one block of outputs and of inputs."""
+    """Weight order of one part of a kernel, for one block of outputs and inputs."""
     height, width = min(t.parts[0], t.height - top), min(t.parts[1], t.width - left)
     elements = -(-height * width // t.together) * t.together
     outputs = min(t.block, t.outputs - first)

@@ -1,4 +1,4 @@
-"""The order in which Ethos-U85 reads the weights of a kernel, with one weight decoder or several."""
+"""Order in which Ethos-U85 reads the weights of a kernel, with one or several weight decoders."""
 
 from __future__ import annotations
 
@@ -13,44 +13,44 @@ from mote.hardware.npu.functional.kernels import UNUSED
 from mote.hardware.npu.functional.memory import Ints
 
 TOGETHER = 4
-"""Output channels that a weight decoder reads one after the other."""
+"""Consecutive output channels of a weight decoder."""
 
 
 @dataclass(frozen=True)
 class TraversalU85:
-    """How weights of the streams of a convolution follow each other."""
+    """Parameters of the weight order of a convolution's streams."""
 
     height: int
     width: int
     inputs: int
     outputs: int
     block: int
-    """Channels of an output block."""
+    """Channels per output block."""
     unit: int
-    """Channels of the output's microblock."""
+    """Channels per output microblock."""
     parts: tuple[int, int]
-    """Rows and columns of the parts that kernels are split into."""
+    """Rows and columns of the parts into which kernels are split."""
     stride: tuple[int, int]
-    """Elements that many apart follow each other; 1 where all channels of an element come first."""
+    """Distance of consecutive elements; 1 if all channels of an element come first."""
     input_block: int
     input_unit: int
-    """Channels of the input that are read for each element."""
+    """Input channels read per element."""
     step: int
-    """Channels of the input that are read for each output."""
+    """Input channels read per output."""
     together: int
-    """Elements of a part are filled up to a multiple of this."""
+    """Elements of a part are padded to a multiple of this."""
     gap: int
-    """Elements that fill up each of these multiples further; for depthwise convolutions."""
+    """Further padding elements per such multiple, for depthwise convolutions."""
     streams: int
 
     @property
     def at_once(self) -> int:
-        """Weights of a stream that fast weight decoders read before the next stream."""
+        """Weights of a stream that fast decoders read before switching to the next stream."""
         return self.unit * self.input_unit * self.together // self.streams
 
 
 def kernel_u85(streams: list[NDArray[np.int16]], t: TraversalU85, where: str) -> Ints:
-    """The kernel (outputs, height, width, inputs) of the streams of all weight decoders."""
+    """The kernel (outputs, height, width, inputs) from the streams of all weight decoders."""
     weights = np.zeros(t.outputs * t.height * t.width * t.inputs, np.int64)
     for number, stream in enumerate(streams):
         places = order_u85(t, number)
@@ -66,7 +66,7 @@ def kernel_u85(streams: list[NDArray[np.int16]], t: TraversalU85, where: str) ->
 
 
 def apart(stream: NDArray[np.int16], t: TraversalU85) -> list[NDArray[np.int16]]:
-    """The streams that the fast format has in turns."""
+    """Separates the interleaved streams of the fast format."""
     whole = stream[: len(stream) // (t.at_once * t.streams) * t.at_once * t.streams]
     turns = whole.reshape(-1, t.streams, t.at_once)
     return [turns[:, number].reshape(-1) for number in range(t.streams)]
@@ -74,8 +74,7 @@ def apart(stream: NDArray[np.int16], t: TraversalU85) -> list[NDArray[np.int16]]
 
 @lru_cache(maxsize=64)
 def order_u85(t: TraversalU85, stream: int) -> Ints:
-    """The index in a kernel of each weight of a stream. Every other output block reads inputs from the last to the
-    first."""
+    """Kernel index of each weight of a stream. Every other output block reads inputs backwards."""
     channels = list(range(0, t.inputs, t.input_block))
     return np.concatenate(
         [
@@ -89,7 +88,7 @@ def order_u85(t: TraversalU85, stream: int) -> Ints:
 
 
 def _part(t: TraversalU85, stream: int, first: int, channel: int, top: int, left: int) -> Ints:
-    """Weights of one part of a kernel, for one block of outputs and of inputs."""
+    """Weight order of one part of a kernel, for one block of outputs and inputs."""
     elements = np.array(_elements(t, min(t.parts[0], t.height - top), min(t.parts[1], t.width - left)))
     depth = min(t.input_block, t.inputs - channel)
     i, o, e, j, u, p, q = np.ix_(
@@ -109,7 +108,7 @@ def _part(t: TraversalU85, stream: int, first: int, channel: int, top: int, left
 
 
 def _elements(t: TraversalU85, height: int, width: int) -> list[tuple[int, int]]:
-    """Rows and columns of a part's elements, back and forth; (-1, -1) fills up."""
+    """(row, column) of a part's elements in serpentine order; (-1, -1) is padding."""
     filler = (UNUSED, UNUSED)
     down, across = t.stride
     left = -(-height * width // t.together) * t.together

@@ -1,4 +1,4 @@
-"""Limits on the work of one operation: registers can ask for more than any computer has time and memory for."""
+"""Limits on the work of one operation, as registers can demand more than any computer has time and memory for."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from mote.hardware.npu.functional.memory import refuse
 from mote.hardware.npu.stream import NpuOperation
 
 MOST_ELEMENTS = 1 << 26
-"""Elements of a feature map, with padding. No part has memory for more."""
+"""Maximum elements of a padded feature map; no part has memory for more."""
 MOST_TERMS = 1 << 36
-"""Products or comparisons of an operation."""
+"""Maximum products or comparisons of an operation."""
 
 
 def bounded(operation: NpuOperation) -> None:
-    """Refuse an operation on feature maps that cannot be, as strides of 0 make possible in little memory."""
+    """Raises an error for impossible feature maps, which strides of 0 allow in little memory."""
     made = [operation.value(f"OFM_{axis}_M1") + 1 for axis in ("HEIGHT", "WIDTH", "DEPTH")]
     terms = elements = prod(made)
     if operation.name not in ("ELEMENTWISE", "RESIZE"):

@@ -1,7 +1,6 @@
-"""The memory that a command stream reaches: areas behind base pointers, the internal memory, and feature maps in them.
+"""Memory of a command stream: areas at base pointers, internal memory, and feature maps in them.
 
-Every access is a view that `NpuMemory.view` makes, which checks its bounds.
-"""
+Every access is a view made by `NpuMemory.view`, which checks bounds."""
 
 from __future__ import annotations
 
@@ -19,18 +18,18 @@ Ints = NDArray[np.int64]
 Bytes = NDArray[np.uint8]
 
 BRICK = 16
-"""Channels that lie together in the layout NHCWB16."""
+"""Channels per brick of the layout NHCWB16."""
 TABLES = 2048
-"""Bytes of activation tables, at the end of the internal memory."""
+"""Bytes of activation tables at the end of internal memory."""
 SLOT = 256
-"""Bytes between the places of tables."""
+"""Distance between activation tables in bytes."""
 TYPES = {
     (sign, bits): np.dtype(f"<{'i' if sign else 'u'}{bits // 8}") for sign in (False, True) for bits in (8, 16, 32, 64)
 }
 
 
 class NpuMemory:
-    """Areas behind base pointers, and internal memory with the activation tables."""
+    """Memory areas by base pointer, and internal memory with activation tables."""
 
     def __init__(self, areas: Sequence[Bytes], internal: int) -> None:
         for number, area in enumerate(areas):
@@ -53,7 +52,7 @@ class NpuMemory:
         *,
         writes: bool = False,
     ) -> NDArray[np.generic]:
-        """Elements at an address of a region, or of the internal memory (None)."""
+        """View of elements at an address of a region, or of internal memory (None)."""
         if region is not None and region >= len(self.areas):
             refuse(operation, f"there is no memory behind base pointer {region}")
         area = self.internal if region is None else self.areas[region]
@@ -71,30 +70,30 @@ class NpuMemory:
     def run(
         self, operation: NpuOperation, region: int | None, address: int, count: int, *, writes: bool = False
     ) -> Bytes:
-        """Bytes one after the other."""
+        """View of consecutive bytes."""
         if not count:
             return np.zeros(0, np.uint8)
         return self.view(operation, region, address, (count,), (1,), np.dtype(np.uint8), writes=writes).view(np.uint8)
 
     def table(self, operation: NpuOperation, number: int, count: int, dtype: np.dtype[np.generic]) -> Ints:
-        """An activation table."""
+        """View of an activation table."""
         start = self.internal.size - TABLES + SLOT * number
         return self.run(operation, None, start, count * dtype.itemsize).view(dtype).astype(np.int64)
 
 
 @dataclass(frozen=True)
 class FeatureMap:
-    """Where the elements of an input or output lie: up to four tiles of one layout."""
+    """Addressing of an input or output: up to four tiles in one layout."""
 
     operation: NpuOperation
     region: int
     bases: tuple[int, ...]
     heights: tuple[int, int]
-    """Rows of the upper tile on the left and of the one on the right."""
+    """Rows of the upper left tile and of the upper right tile."""
     width: int
-    """Columns of the tiles on the left."""
+    """Columns of the left tiles."""
     strides: tuple[int, int, int]
-    """Bytes between rows, columns, and bricks of channels."""
+    """Byte strides of rows, columns, and bricks of channels."""
     bricks: bool
     dtype: np.dtype[np.generic]
 
@@ -110,7 +109,7 @@ class FeatureMap:
         return replace(self, dtype=dtype)
 
     def read(self, memory: NpuMemory, shape: tuple[int, int, int]) -> Ints:
-        """Rows, columns and channels."""
+        """Reads the feature map as [rows, columns, channels]."""
         values = np.empty(shape, np.int64)
         for part, base in self._parts(shape):
             values[part] = self._part(memory, values[part].shape, base, writes=False)
@@ -121,7 +120,7 @@ class FeatureMap:
             self._part(memory, values[part].shape, base, writes=True)[...] = values[part].astype(self.dtype)
 
     def _parts(self, shape: Sequence[int]) -> Iterator[tuple[tuple[slice, slice, slice], int]]:
-        """Rows, columns and channels that lie at regular distances, and the address of the first element."""
+        """Parts with regular strides: their rows, columns and channels, and the address of the first element."""
         rows, columns, depth = shape
         for number, base in enumerate(self.bases):
             right, lower = number & 1, number >> 1
@@ -150,7 +149,7 @@ def refuse(operation: NpuOperation, reason: str) -> NoReturn:
 
 
 def feature_map(operation: NpuOperation, name: str, most: int = 32) -> FeatureMap:
-    """The feature map that the registers of IFM, IFM2 or OFM describe, whose elements have at most so many bits."""
+    """Parses the registers of IFM, IFM2 or OFM; elements have at most `bits` bits."""
     value = operation.value
     precision = operation.register(f"{name}_PRECISION")
     if 8 << precision["bits"] > most:

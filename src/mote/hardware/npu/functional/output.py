@@ -1,4 +1,4 @@
-"""The end of each operation of Ethos-U55 and U65: zero point, clipping, activation table, and the output."""
+"""Output stage of Ethos-U55 and U65 operations: zero point, clipping, activation table, write."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from mote.hardware.npu.stream import NpuOperation
 
 CURVES = {"SIGMOID": sigmoid, "TANH": tanh}
 FIRST_TABLE = 16
-"""Activation functions from this on are tables."""
+"""First code of table-based activation functions."""
 INTERPOLATED = 7
-"""Bits of a 16-bit value between two entries of a table."""
+"""Bits of a 16-bit value between two table entries."""
 
 
 def output_shape(operation: NpuOperation) -> tuple[int, int, int]:
@@ -22,7 +22,7 @@ def output_shape(operation: NpuOperation) -> tuple[int, int, int]:
 
 
 def finish(memory: NpuMemory, operation: NpuOperation, values: Ints) -> Ints:
-    """Write scaled values to the output; the numbers that were written."""
+    """Writes scaled values to the output; returns the written values."""
     target = feature_map(operation, "OFM")
     activation = operation.register("ACTIVATION")
     curve = CURVES.get(activation.said("function"))
@@ -37,7 +37,7 @@ def finish(memory: NpuMemory, operation: NpuOperation, values: Ints) -> Ints:
 
 
 def to_bits(values: Ints, bits: int, *, signed: bool) -> Ints:
-    """The lower bits of numbers."""
+    """Lower bits of integers."""
     return wrapped(values, bits) if signed or bits == 64 else values & (1 << bits) - 1
 
 
@@ -52,7 +52,7 @@ def _signed(value: int) -> int:
 
 
 def _looked_up(memory: NpuMemory, operation: NpuOperation, target: FeatureMap, values: Ints, number: int) -> Ints:
-    """Values of 8 bits are indices of a table, values of 16 bits lie between two entries: base and slope of each."""
+    """Activation by table: 8-bit values are indices, 16-bit values are interpolated by each entry's base and slope."""
     source = feature_map(operation, "IFM")
     if target.bits == 16 or (target.bits == 8 and source.bits == 16):
         entries = memory.table(operation, number, 512, TYPES[False, 32])

@@ -1,4 +1,4 @@
-"""Scales and roundings of the hardware, in exact integers of any size."""
+"""Scaling and rounding modes of the hardware, in exact integer arithmetic."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from mote.hardware.npu.commands import Command
 from mote.hardware.npu.functional.memory import Ints
 
 HIGH = 31
-"""Bits of the first of two steps."""
+"""Shift of the first of two rounding steps."""
 
 
 def scaled(values: Ints, scale: Ints | int, shift: Ints | int, mode: str, before: int = 0) -> Ints:
-    """Values times a scale, shifted right and rounded as a mode says; scales of channels are those of the last axis.
-    `before`: bits by which values count as shifted left where there are two steps."""
+    """Values * scale >> shift, rounded by mode; per-channel scales apply to the last axis. `before`: left shift assumed
+    in two-step modes."""
     scales, shifts = np.asarray(scale, np.int64), np.asarray(shift, np.int64)
     largest = max(int(np.abs(values).max(initial=0)), 1) * max(int(np.abs(scales).max(initial=0)), 1)
     product: Any = (values.astype(object) if largest >= 1 << 62 else values) * scales
@@ -28,20 +28,20 @@ def scaled(values: Ints, scale: Ints | int, shift: Ints | int, mode: str, before
 
 
 def rounded(values: Any, shift: Any, mode: str) -> Ints:
-    """Values shifted right and rounded in the last or only step of a mode."""
+    """Right shift with the final rounding of a mode."""
     if mode not in ROUNDINGS:
         raise MoteError(f"the round mode {mode} is not modelled", remedy="compile the model again with Vela")
     return wrapped(ROUNDINGS[mode](values, shift), 64)
 
 
 def by_register(values: Ints, register: Command, *, scale: int | None = None) -> Ints:
-    """Values with the scale, shift and rounding of a register of Ethos-U85."""
+    """Values scaled, shifted and rounded by a register of Ethos-U85."""
     factor = register["scale"] if scale is None else scale
     return scaled(values, factor, register["shift"], register.said("round_mode"), register["double"])
 
 
 def wrapped(values: Any, bits: int) -> Ints:
-    """The lower bits of numbers, as signed ones."""
+    """Lower bits of integers as signed values."""
     if bits == 64 and values.dtype != object:
         return np.asarray(values, np.int64)
     half = 1 << bits - 1
@@ -65,7 +65,7 @@ def down(values: Any, shift: Any) -> Any:
 
 
 DOUBLE = ("DOUBLE", "DOUBLE_SYMMETRIC")
-"""Modes of two steps, as gemmlowp rounds: the upper bits of the product, then the rest of the shift."""
+"""Two-step modes as in gemmlowp: high half of the product, then the remaining shift."""
 ROUNDINGS: Mapping[str, Callable[[Any, Any], Any]] = {
     "NATURAL": half_up,
     "TRUNCATE": to_zero,
@@ -74,4 +74,4 @@ ROUNDINGS: Mapping[str, Callable[[Any, Any], Any]] = {
     "TRUNCATE_DOWN": down,
     **dict.fromkeys(DOUBLE, half_away),
 }
-"""The last or only step of each round mode, but for DOUBLE_ASYMMETRIC, of which nothing is published."""
+"""Final rounding function by mode, except DOUBLE_ASYMMETRIC, which is unpublished."""

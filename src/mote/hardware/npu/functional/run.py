@@ -1,4 +1,4 @@
-"""A command stream, executed in NumPy as the hardware would."""
+"""Executes a command stream in NumPy as the hardware would."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from mote.hardware.npu.stream import CommandStream, Config, NpuOperation, operat
 
 COMPUTING = ("CONV", "DEPTHWISE", "POOL", "ELEMENTWISE", "RESIZE")
 Trace = Callable[[NpuOperation, Ints], None]
-"""Called after each operation that writes: with rows, columns and channels that it wrote, or bytes of a transfer."""
+"""Callback after each operation that writes: [rows, columns, channels] written, or bytes of a transfer."""
 
 
 def execute(stream: CommandStream, memory: Sequence[NDArray[np.uint8]], trace: Trace | None = None) -> None:
-    """Execute a stream with the memory behind its base pointers, which changes in place. Whatever a device would refuse
-    is refused, and every access that is not in this memory."""
+    """Executes a stream on the memory of its base pointers, in place. Raises an error for anything a device would
+    reject, and for out-of-bounds accesses."""
     state = NpuMemory(memory, stream.config.shram // stream.config.cores)
     last = StateU85(state, stream.config) if stream.config.core == "ethos-u85" else None
     for operation in operations(stream):

@@ -1,4 +1,4 @@
-"""DMA: rows of bytes, at regular distances or at places that a list of indices says."""
+"""DMA: transfers of byte rows at regular strides or at indexed addresses."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from mote.hardware.npu.stream import NpuOperation
 
 
 def transfer(memory: NpuMemory, operation: NpuOperation) -> Ints:
-    """All rows are read before the first is written; the bytes that were written."""
+    """Executes a transfer, reading all rows before writing; returns the written bytes."""
     source, target = operation.register("DMA0_SRC_REGION"), operation.register("DMA0_DST_REGION")
     places = [None if end["place"] else end["region"] for end in (source, target)]
     length = operation.value("DMA0_LEN")
@@ -25,7 +25,7 @@ def transfer(memory: NpuMemory, operation: NpuOperation) -> Ints:
 
 
 def _rows(memory: NpuMemory, operation: NpuOperation) -> Iterator[tuple[int, int]]:
-    """The addresses from which and to which rows go."""
+    """Source and destination addresses of the rows."""
     value = operation.value
     sources, targets = value("DMA0_SRC"), value("DMA0_DST")
     dimensions = int(operation.said("DMA0_SRC_REGION", "stride_mode")[0])

@@ -1,4 +1,4 @@
-"""Operations of Ethos-U85: operands may be broadcast or come from the operation before, outputs may be transposed."""
+"""Operations of Ethos-U85: operands may be broadcast or chained from previous operations, outputs transposed."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from mote.hardware.npu.functional.windows import KernelWindow, averages, product
 from mote.hardware.npu.stream import Config, NpuOperation
 
 MICROBLOCKS = {"1X1": 1, "1X2": 2, "1X4": 4, "2X2": 4, "2X4": 8, "4X4": 16}
-"""Elements of a microblock in rows and columns."""
+"""Number of elements in a microblock, by its rows x columns."""
 BIAS_BITS = {"INT32": 32, "INT48": 48}
 BROADCAST_H, BROADCAST_W, BROADCAST_C = 1, 2, 4
 TABLES = {
@@ -26,23 +26,23 @@ TABLES = {
     "TABLE_S8_S16": (True, 16),
     "TABLE_S8_S32": (True, 32),
 }
-"""Tables of 256 entries: whether indices are signed, and the bits of an entry."""
+"""Tables of 256 entries: (whether indices are signed, bits per entry)."""
 
 
 @dataclass
 class StateU85:
-    """Memory, and what stays inside between operations."""
+    """Memory, and internal state between operations."""
 
     memory: NpuMemory
     config: Config
     chained: dict[int, Ints] = field(default_factory=dict)
-    """Outputs that later operations read, by the number of the buffer."""
+    """Chained outputs for later operations, by buffer number."""
     sums: Ints | None = None
-    """Accumulators that the next operation goes on with."""
+    """Accumulators kept for the next operation."""
 
 
 def convolve_u85(state: StateU85, operation: NpuOperation) -> Ints | None:
-    """CONV and DEPTHWISE, with weights of a stream or of the second input."""
+    """Executes CONV and DEPTHWISE, with weights from a stream or the second input."""
     depthwise = operation.name == "DEPTHWISE"
     shape, over = output_shape(operation), window(operation)
     inputs = operation.value("IFM_DEPTH_M1") + 1
@@ -59,7 +59,7 @@ def convolve_u85(state: StateU85, operation: NpuOperation) -> Ints | None:
 
 
 def accumulated(state: StateU85, operation: NpuOperation, sums: Ints) -> Ints | None:
-    """Sums added to those before where accumulators are kept; scaled and written, or kept."""
+    """Adds sums to kept accumulators; scales and writes them, or keeps them again."""
     register = operation.register("ACC_FORMAT")
     match register.said("input"):
         case "KEEP":
@@ -164,7 +164,7 @@ def pool_u85(state: StateU85, operation: NpuOperation) -> Ints | None:
 
 
 def resize(state: StateU85, operation: NpuOperation) -> Ints | None:
-    """RESIZE: positions are in fractions of n between two elements."""
+    """Executes RESIZE; positions are fractions of n between two elements."""
     value = operation.value
     shape = output_shape(operation)
     size = value("KERNEL_HEIGHT_M1") + 1, value("KERNEL_WIDTH_M1") + 1
@@ -243,7 +243,7 @@ def _unary(operation: NpuOperation, mode: str, values: Ints) -> Ints:
 
 
 def _broadcast(operation: NpuOperation, name: str, shape: tuple[int, int, int]) -> tuple[int, int, int]:
-    """The shape of an operand, of which some axes are repeated."""
+    """Shape of an operand with broadcast axes."""
     mode = operation.value(f"{name}_BROADCAST")
     if operation.said(f"{name}_BROADCAST", "mode") == "SCALAR":
         return 1, 1, 1
@@ -256,7 +256,7 @@ def _broadcast(operation: NpuOperation, name: str, shape: tuple[int, int, int]) 
 
 
 def read(state: StateU85, operation: NpuOperation, name: str, shape: tuple[int, int, int], most: int = 64) -> Ints:
-    """An operand without its zero point: a number, an output of an operation before, or a feature map."""
+    """Reads an operand minus its zero point: a scalar, a chained output or a feature map."""
     zero = operation.value(f"{name}_ZERO_POINT")
     match operation.said(f"{name}_PRECISION", "storage"):
         case "NONE":
@@ -272,7 +272,7 @@ def read(state: StateU85, operation: NpuOperation, name: str, shape: tuple[int, 
 
 
 def finish_u85(state: StateU85, operation: NpuOperation, values: Ints) -> Ints:
-    """Zero point, clipping and activation of scaled values, and the output; the numbers that were written."""
+    """Output stage: zero point, clipping and activation of scaled values; writes and returns them."""
     precision = operation.register("OFM_PRECISION")
     signed, bits = bool(precision["sign"]), 8 << precision["bits"]
     function = operation.said("ACTIVATION", "function")
@@ -300,7 +300,7 @@ def _bounds(operation: NpuOperation, signed: bool) -> tuple[int, int]:
 
 
 def _activated(state: StateU85, operation: NpuOperation, values: Ints, function: str) -> Ints:
-    """SIGMOID and TANH come before the zero point and clipping."""
+    """Applies SIGMOID or TANH, before zero point and clipping."""
     if function in ("SIGMOID", "TANH"):
         table = state.memory.table(operation, 0, 512, TYPES[False, 32])
         values = interpolated(values, wrapped(table, 16), wrapped(table >> 16, 16), function)

@@ -1,4 +1,4 @@
-"""Convolutions and pools of Ethos-U55 and U65: a window that moves over the input."""
+"""Convolutions and pooling of Ethos-U55 and U65: sliding windows over the input."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from mote.hardware.npu.functional.rounding import scaled, wrapped
 from mote.hardware.npu.stream import Config, NpuOperation
 
 OUTPUT_UNIT = 8
-"""Output channels that the hardware computes together."""
+"""Output channels computed together."""
 Number = TypeVar("Number", bound=np.generic)
 ACCUMULATORS = {"INT32": 32, "INT40": 40}
 
 
 @dataclass(frozen=True)
 class KernelWindow:
-    """A window and the part of the input that it moves over, in rows and columns."""
+    """A window and the input region it slides over, in rows and columns."""
 
     output: tuple[int, int]
     size: tuple[int, int]
-    """Elements of the kernel."""
+    """Kernel size."""
     stride: tuple[int, int]
     dilation: tuple[int, int]
     before: tuple[int, int]
@@ -37,7 +37,7 @@ class KernelWindow:
 
     @property
     def upscaled(self) -> tuple[int, int]:
-        """Rows and columns that are read without the padding, of an input that has been upscaled."""
+        """Rows and columns read from the upscaled input, without padding."""
         height, width = (
             (made - 1) * stride + (size - 1) * dilation + 1 - before - after
             for made, stride, size, dilation, before, after in zip(
@@ -53,7 +53,7 @@ class KernelWindow:
         return (height, width) if self.upscale == "NONE" else (-(-height // 2), -(-width // 2))
 
     def padded(self, values: Ints, fill: int) -> Ints:
-        """The input, upscaled and with padding."""
+        """The input, upscaled and padded."""
         height, width = self.upscaled
         if self.upscale == "NEAREST":
             values = values.repeat(2, axis=0).repeat(2, axis=1)[:height, :width]
@@ -65,7 +65,7 @@ class KernelWindow:
         return np.pad(values, pads, constant_values=fill)
 
     def moved(self, padded: NDArray[Number]) -> Iterator[tuple[int, int, NDArray[Number]]]:
-        """For each element of the kernel, its row and column, and the values that it meets."""
+        """Yields (row, column, input values at all output positions) for each kernel element."""
         spans = [(made - 1) * stride + 1 for made, stride in zip(self.output, self.stride, strict=True)]
         for row in range(self.size[0]):
             for column in range(self.size[1]):
@@ -99,7 +99,7 @@ def window(operation: NpuOperation) -> KernelWindow:
 
 
 def convolve(memory: NpuMemory, operation: NpuOperation, config: Config) -> Ints:
-    """CONV and DEPTHWISE."""
+    """Executes CONV and DEPTHWISE."""
     depthwise = operation.name == "DEPTHWISE"
     shape, over = output_shape(operation), window(operation)
     inputs = operation.value("IFM_DEPTH_M1") + 1
@@ -116,8 +116,8 @@ def convolve(memory: NpuMemory, operation: NpuOperation, config: Config) -> Ints
 
 
 def products(over: KernelWindow, padded: Ints, weight: Ints, depthwise: bool) -> Ints:
-    """Sums of products of a kernel (outputs, rows, columns, inputs), in double precision where they are exact in it, as
-    those of 16-bit inputs and 9-bit weights always are."""
+    """Convolution sums of a kernel (outputs, rows, columns, inputs), in double precision where that is exact (always
+    for 16-bit inputs and 9-bit weights)."""
     terms = weight[0].size
     largest = int(np.abs(padded).max(initial=0)) * int(np.abs(weight).max(initial=0)) * terms
     kind = np.float64 if largest < 1 << 53 else np.int64
@@ -139,7 +139,7 @@ def accumulator(operation: NpuOperation) -> str:
 def parameters(
     memory: NpuMemory, operation: NpuOperation, config: Config, over: KernelWindow, inputs: int, bits: int
 ) -> tuple[Ints, Ints, Ints, Ints]:
-    """The kernel, biases, scales and shifts of a convolution; with two cores, each has every other channel."""
+    """Kernel, biases, scales and shifts of a convolution; with two cores each has every other channel."""
     outputs = operation.value("OFM_DEPTH_M1") + 1
     cores = 2 if operation.has("PARALLEL_MODE") and operation.value("PARALLEL_MODE") else 1
     streams = [
@@ -193,7 +193,7 @@ def _stream(
 
 
 def pool(memory: NpuMemory, operation: NpuOperation) -> Ints:
-    """Largest values, averages, and sums over channels."""
+    """Executes pooling: maximum, average, and sums over channels."""
     mode = operation.command.said("mode")
     shape, over = output_shape(operation), window(operation)
     source = feature_map(operation, "IFM")
@@ -219,7 +219,7 @@ def pool(memory: NpuMemory, operation: NpuOperation) -> Ints:
 
 
 def averages(sums: Ints, over: KernelWindow) -> Ints:
-    """Averages of the elements that are not padding, halves away from zero."""
+    """Averages of elements excluding padding, rounded half away from zero."""
     inside = over.padded(np.ones((*over.read, 1), np.int64), 0)
     count = np.add.reduce([part for *_, part in over.moved(inside)])
     mean: Ints = np.sign(sums) * ((np.abs(sums) + count // 2) // np.maximum(count, 1))

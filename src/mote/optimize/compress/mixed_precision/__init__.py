@@ -1,1 +1,1 @@
-"""Mixed precision: the search for the layers that can be quantized further within a limit of accuracy."""
+"""Mixed precision: searches which layers can have fewer bits within an allowed accuracy drop."""

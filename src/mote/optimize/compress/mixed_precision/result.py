@@ -16,68 +16,67 @@ from mote.optimize.search.choices import Choice
 AXES = ("instructions", "flash", "ram")
 MIXED = "mixed"
 DIGITS = 9
-"""Decimal places kept of an accuracy drop: the difference of two shares of samples is rounded in the last of a float's
-16."""
+"""Decimal places of an accuracy drop, so that equal drops compare equal despite float rounding."""
 
 
 @dataclass(frozen=True)
 class Sensitivity:
-    """The loss when one layer alone has a precision and all others stay float."""
+    """Loss of the model when one layer alone has a precision and all others stay float."""
 
     precision: str
     """The precision of the layer."""
     noise: float | None
-    """Signal-to-noise ratio at the model's output in dB; None where nothing is lost."""
+    """Signal-to-noise ratio at the model's output in dB; None without any noise."""
     value: float
-    """The metric on a sample of the labelled data."""
+    """Value of the metric on a part of the labelled data."""
 
 
 @dataclass(frozen=True)
 class MixedLayer:
-    """A layer with weights, and the operators without weights that follow it."""
+    """A layer with weights, together with the weightless operators that follow it."""
 
     index: int
-    """The layer's number in the report of `mote quantize`."""
+    """Layer number in the report of `mote quantize`."""
     name: str
     """The name of the layer."""
     op: str
-    """The operator."""
+    """Operator kind."""
     precision: str
     """The precision that the search chose."""
     sensitivities: tuple[Sensitivity, ...]
-    """The loss with each precision."""
+    """Loss in each precision."""
     short: str = ""
     """The layer's short name, the same in all reports."""
 
 
 @dataclass(frozen=True)
 class MixedPoint:
-    """A choice of precisions for all layers, with its score and costs."""
+    """Precisions of all layers, with score and costs of the model."""
 
     precisions: Choice
-    """The precision of each layer."""
+    """Precision of each layer."""
     value: float
-    """The metric on the data of the search."""
+    """Value of the metric on the data used in the search."""
     lost: float
     """Accuracy drop against the float model: the difference of shares, or the relative increase of distances."""
     kept: bool
-    """Whether the accuracy constraint is met, as far as it was evaluated."""
+    """Whether the accuracy drop is allowed, as far as it was evaluated."""
     instructions: int
-    """The planner's estimate, in the unit of the target's costs."""
+    """Estimated cost of an inference in the target's unit (cycles or instructions)."""
     flash: int
     """Bytes of flash."""
     ram: int
     """Bytes of RAM."""
     noise: float | None = None
-    """Signal-to-noise ratio in dB against the float model; None where nothing differs."""
+    """Signal-to-noise ratio in dB against the float model; None if equal."""
     measured: Mapping[str, Any] | None = None
-    """Instructions, flash and RAM on the emulated target."""
+    """Measured instructions, flash and RAM on the emulated target; None if not run."""
     context: str = ""
     """The confidence interval of an accuracy and the share of the largest class, as a text."""
 
     @property
     def name(self) -> str:
-        """The precision that all layers have, or "mixed"."""
+        """The precision if all layers share one, else "mixed"."""
         return self.precisions[0] if len(set(self.precisions)) == 1 else MIXED
 
     def cost(self, axis: str) -> int:
@@ -87,16 +86,16 @@ class MixedPoint:
 
 @dataclass(frozen=True)
 class Guarded:
-    """A score next to that of the float model."""
+    """A model's score compared with the float model's."""
 
     where: str
-    """The data."""
+    """Name of the data."""
     samples: int
-    """Samples that were scored."""
+    """Number of scored samples."""
     value: float
-    """The score."""
+    """Score of the quantized model."""
     reference: float
-    """The score of the float model."""
+    """Score of the float model."""
     lost: float
     """Accuracy drop against the float model."""
     context: str = ""
@@ -108,35 +107,35 @@ class Mixed:
     """The result of a mixed-precision search."""
 
     model: str
-    """The model's file, or what its object is called."""
+    """Model file name, or a description of the model object."""
     target: str
     """The target's name."""
     unit: str
-    """Unit of the estimated costs: the target's costs are in cycles or instructions."""
+    """Unit of estimated costs: cycles or instructions, depending on the target."""
     cheapest: str
-    """The cost that was minimised."""
+    """The cost that was minimized: instructions, flash or ram."""
     metric: str
-    """The metric of the accuracy."""
+    """Name of the accuracy metric."""
     allowed: float
     """The allowed accuracy drop."""
     guard: float
-    """The worst value of the metric that is allowed on the data of the search."""
+    """Worst allowed value of the metric on the data used in the search."""
     test: Guarded
-    """Scores of the choice on all labelled data, which decided."""
+    """Score of the chosen model on all labelled data, which had to meet the accuracy limit."""
     validation: Guarded | None
-    """Scores of the choice on held-out data."""
+    """Score of the chosen model on held-out data; None without such data."""
     chosen: MixedPoint
-    """The choice of the search."""
+    """The chosen point."""
     layers: tuple[MixedLayer, ...]
     """The layers with their sensitivities."""
     points: tuple[MixedPoint, ...]
-    """The Pareto front over metric, instructions, flash and RAM."""
+    """Pareto front over metric, instructions, flash and RAM."""
     dominated: tuple[MixedPoint, ...]
-    """Points that another one beats."""
+    """Points off the Pareto front."""
     evaluations: int
-    """Models that were scored, without the probes of single layers."""
+    """Number of scored models, excluding single-layer probes."""
     tools: str
-    """The tools that measured the points; empty where none was measured."""
+    """Emulator and compiler that measured the points; empty if none was measured."""
     quantized: Quantized
     """The quantized model."""
     warnings: tuple[str, ...]
@@ -211,8 +210,8 @@ def _tip(point: MixedPoint) -> str:
 
 
 def loss(result: Mapping[str, Any], reference: Mapping[str, Any]) -> float:
-    """Accuracy drop of a score against the float model: the difference of shares; for distances (lower is better) the
-    relative increase."""
+    """Accuracy drop against the float model: the difference of values where higher is better, the relative increase
+    where lower is better."""
     value, exact = result["value"], reference["value"]
     if reference["better"] == HIGHER:
         return round(float(exact - value), DIGITS)

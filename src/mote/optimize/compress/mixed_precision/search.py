@@ -2,14 +2,13 @@
 
 The order of the search does not depend on the number of workers:
 
-1. every layer alone in every precision: how much noise it makes at the model's output, and what the model then costs;
-2. all layers in one precision, for each;
-3. noise and costs are taken to add up. That gives a path of choices from the cheapest to the most precise, on which the
-   first one within the allowed drop is found by bisection;
-4. from there, cheaper choices that differ in one layer or two, those first that save most for the noise that they add,
-   as long as evaluations are left;
-5. the best are run on the emulated target, where the tools are there: what counts is then what they take;
-6. the cheapest within the allowed drop is verified on all labelled data, and the next one where it fails there."""
+1. Probe every layer alone in every precision: noise at the model's output and cost of the model.
+2. Score uniform models, with all layers in one precision.
+3. Assume that noise and costs are additive. This gives a path of choices from the cheapest to the most precise;
+   bisection finds the first one on it within the allowed drop.
+4. Local search from there: change one or two layers, best saving per added noise first, while evaluations are left.
+5. Run the best on the emulated target if the tools are installed; measured costs replace estimates.
+6. Verify the cheapest on all labelled data, and the next one if it fails."""
 
 from __future__ import annotations
 
@@ -60,7 +59,7 @@ PRECISIONS = (Precision.INT4, Precision.INT8, Precision.INT16, Precision.FLOAT32
 """Precisions from the least to the most precise."""
 EVALUATIONS = 40
 AT_ONCE = 4
-"""Candidates of a round: the same for any number of workers, so that results do not depend on it."""
+"""Candidates per round; constant, so that results do not depend on the number of workers."""
 PLANS: Mapping[str, Mapping[str, Any]] = {
     "instructions": {"optimize": "balanced"},
     "flash": {"optimize": "size"},
@@ -68,14 +67,14 @@ PLANS: Mapping[str, Mapping[str, Any]] = {
 }
 """Planner options for each objective, unless the user sets them."""
 MEASURED = 8
-"""The most points of the front that are run on the emulated target."""
+"""Maximum number of points that are run on the emulated target."""
 
 WORDS = {tried: "models scored", probed: "layers probed", ran: "models run"}
 """Progress messages by evaluation function."""
 
 
 class MixOptions(CompileOptions, total=False):
-    """Keywords of `mote.quantize.mix`: those of a compilation, and the fields of `MixingPlan`."""
+    """Keyword arguments of `mote.quantize.mix`: those of a compilation and the fields of `MixingPlan`."""
 
     precisions: Sequence[str]
     cheapest: str
@@ -93,7 +92,7 @@ class MixOptions(CompileOptions, total=False):
 
 @dataclass(frozen=True, kw_only=True)
 class MixingPlan:
-    """The precisions to choose from, the goal, and how candidates are measured."""
+    """Precisions to choose from, objective, and how candidates are measured."""
 
     precisions: Sequence[str] = PRECISIONS
     cheapest: str = AXES[0]
@@ -103,7 +102,7 @@ class MixingPlan:
     samples: int = MOST_SAMPLES
     io: str = "int8"
     measure: bool | None = None
-    """Whether the best models are run on the emulated target; None: where the tools are here."""
+    """Whether the best models are run on the emulated target; None: if the tools are installed."""
     compiler: str | None = None
     emulator: str | None = None
     journal: str | Path | None = None
@@ -175,14 +174,14 @@ def mix(
 
 def drop(text: str | float) -> float:
     """Parses the allowed accuracy drop: "1%" or 0.01."""
-    given = str(text).strip()
+    stated = str(text).strip()
     try:
-        value = float(given.removesuffix("%")) / (100 if given.endswith("%") else 1)
+        value = float(stated.removesuffix("%")) / (100 if stated.endswith("%") else 1)
     except ValueError:
         value = -1.0
     if not 0 <= value < 1:
         raise MoteError(
-            f"'{given}' is no part of the accuracy",
+            f"'{stated}' is no part of the accuracy",
             where="option max-accuracy-drop",
             remedy="give percent of all samples, such as 1% or 0.5%",
         )
@@ -216,7 +215,7 @@ class _Search:
         self.allowed, self.budget, self.say = allowed, budget, say
         self.points: dict[Choice, MixedPoint] = {}
         self.seen: set[Choice] = set()
-        """All choices that were evaluated, including those that do not fit the target."""
+        """Choices that were evaluated, including those that do not fit the target."""
         self.reference: Mapping[str, Any] = {}
 
     def run(self, held_out: Dataset | None, *, measure: bool) -> Mixed:
@@ -256,11 +255,11 @@ class _Search:
             evaluations=len(self.seen),
             tools=tools,
             quantized=quantized,
-            warnings=(*quantized.warnings, *self._doubts(test.samples)),
+            warnings=(*quantized.warnings, *self._sample_size_warnings(test.samples)),
         )
 
     def _results(self, function: Callable[[MixedPrecisionTask, Any], Any], items: Sequence[Any]) -> list[Any]:
-        """Results of evaluations; those in the journal are not repeated."""
+        """Runs evaluations, skipping those already in the journal."""
         key = self.task.key
         done = counted(self.say, WORDS[function])
         results = []
@@ -270,7 +269,7 @@ class _Search:
         return results
 
     def _try(self, choices: Iterable[Choice]) -> list[MixedPoint]:
-        """Scores as many choices as the budget allows; those that do not fit the target give no point."""
+        """Scores choices as far as the budget allows; returns points of those that fit the target."""
         asked = list(dict.fromkeys(choices))
         new = [choice for choice in asked if choice not in self.seen][: max(0, self.budget - len(self.seen))]
         self.seen.update(new)
@@ -287,7 +286,8 @@ class _Search:
         return [self.points[choice] for choice in asked if choice in self.points]
 
     def _probe(self) -> tuple[list[tuple[Sensitivity, ...]], Table]:
-        """Probes the sensitivity of all layers; returns it with the table of noise and costs that guides the search."""
+        """Probes all layers in all precisions; returns sensitivities and the noise-cost table that guides the
+        search."""
         count = len(self.task.units)
         names = [str(p) for p in self.precisions if p != Precision.FLOAT32]
         base = self._base()
@@ -312,14 +312,13 @@ class _Search:
         return sensitivities, table
 
     def _base(self) -> str:
-        """The precision in which the uniform model is cheapest; of several the most precise. It is the baseline for the
-        costs of single layers."""
+        """Precision of the cheapest uniform model (ties: the most precise), used as baseline for per-layer costs."""
         count = len(self.task.units)
         known = {p: self.points[(p,) * count] for p in self.precisions if (p,) * count in self.points}
         return min(reversed(known), key=lambda p: known[p].cost(self.cheapest), default=self.precisions[-1])
 
     def _descend(self, choices: Sequence[Choice]) -> None:
-        """Bisects a path for the first choice that meets the accuracy constraint."""
+        """Bisects a path of choices for the first one within the allowed accuracy drop."""
 
         def good(numbers: Sequence[int]) -> list[bool]:
             tried_now = {p.precisions: p.kept for p in self._try([choices[n] for n in numbers])}
@@ -328,7 +327,7 @@ class _Search:
         first_good(len(choices), AT_ONCE, good)
 
     def _improve(self, table: Table) -> None:
-        """Moves from the best choice to cheaper neighbours while there are any and evaluations are left."""
+        """Local search: moves from the best choice to cheaper neighbours while evaluations are left."""
         while (best := self._best()) is not None:
             known = all(name in options for options, name in zip(table, best.precisions, strict=True))
             near = [c for c in neighbours(table, best.precisions) if c not in self.seen] if known else []
@@ -355,17 +354,17 @@ class _Search:
         return next((p for p in self._by_cost(self.points.values()) if p.kept), None)
 
     def _verified(self) -> tuple[Choice, Guarded]:
-        """The cheapest choice that meets the constraint on all labelled data."""
-        whole = self.reference if len(self.task.test) <= SEARCHED else self._results(tried, [Trial((), True)])[0]
+        """The cheapest choice whose accuracy drop is allowed on all labelled data, and its score."""
+        reference = self.reference if len(self.task.test) <= SEARCHED else self._results(tried, [Trial((), True)])[0]
         for point in self._by_cost(p for p in self.points.values() if p.kept):
-            if whole is self.reference:
+            if reference is self.reference:
                 value, lost, context = point.value, point.lost, point.context
             else:
                 result = self._results(tried, [Trial(point.precisions, True)])[0]
-                value, lost, context = result["value"], loss(result, whole), result.get("context", "")
+                value, lost, context = result["value"], loss(result, reference), result.get("context", "")
             if lost <= self.allowed:
                 where, samples = self.task.test.shown, len(self.task.test)
-                return point.precisions, Guarded(where, samples, value, whole["value"], lost, context)
+                return point.precisions, Guarded(where, samples, value, reference["value"], lost, context)
             self.points[point.precisions] = replace(point, kept=False)
         raise self._missed()
 
@@ -400,13 +399,13 @@ class _Search:
         )
 
     def _front(self) -> list[MixedPoint]:
-        """The Pareto front; of measured points where there are any."""
+        """The Pareto front, of measured points if there are any."""
         measured = [p for p in self.points.values() if p.measured is not None]
         return front(self._by_cost(measured or self.points.values()), _lost, *map(_cost, AXES))
 
     def _measure(self) -> str:
-        """Runs the cheapest valid points, the uniform ones and the rest of the front on the emulated target; returns
-        the tools' names."""
+        """Runs the cheapest allowed points, uniform ones and others of the front on the emulated target; returns the
+        tools' names."""
         cheapest = self._by_cost(self.points.values())
         uniform = [p for p in cheapest if p.name != MIXED]
         kept = [p for p in cheapest if p.kept][: MEASURED // 2]
@@ -418,7 +417,7 @@ class _Search:
         return str(results[0]["tools"]) if results else ""
 
     def _held_out(self, quantized: Quantized, data: Dataset) -> Guarded:
-        """Scores the choice on held-out data."""
+        """Scores the chosen model on held-out data."""
         metric = self.reference["metric"]
         exact, other = score(self.task.graph, data, metric), score(quantized.graph, data, metric)
         lost = loss({"value": other.value}, {"value": exact.value, "better": exact.better})
@@ -428,7 +427,7 @@ class _Search:
         exact = float(self.reference["value"])
         return exact - self.allowed if self.reference["better"] == HIGHER else exact * (1 + self.allowed)
 
-    def _doubts(self, samples: int) -> Iterator[str]:
+    def _sample_size_warnings(self, samples: int) -> Iterator[str]:
         if self.reference["better"] == HIGHER and self.allowed < 1 / samples:
             yield f"one of {samples} samples is more than the {self.allowed:.2%} that may be lost: label more of them"
 

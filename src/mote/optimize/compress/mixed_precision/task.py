@@ -1,5 +1,5 @@
-"""Evaluations of a mixed-precision search: builds models with given precisions, scores them on labelled data and plans
-them for a target."""
+"""Evaluation functions of a mixed-precision search: quantize with given precisions, score on labelled data, plan for a
+target."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from mote.ir.graph.tensor import Array
 from mote.ir.ops.elementwise.activations import Logistic
 from mote.ir.ops.reductions.softmax import Softmax
 from mote.optimize.compress.quantize.encode import real_numbers
-from mote.optimize.compress.quantize.noise import given
+from mote.optimize.compress.quantize.noise import graph_inputs
 from mote.optimize.compress.quantize.pipeline import CalibratedModel, Methods, finished, prepared
 from mote.optimize.compress.quantize.post_training import MOST_SAMPLES, Quantized, checked, post_training, spread
 from mote.optimize.compress.quantize.quantizer import Integers
@@ -37,13 +37,13 @@ from mote.optimize.search import digest
 from mote.optimize.search.choices import Choice
 
 PROBED = 256
-"""Samples for the sensitivity of layers: noise at an output needs fewer samples than accuracy."""
+"""Samples per sensitivity probe; output noise needs fewer than accuracy does."""
 SEARCHED = 1000
-"""Samples on which candidates are scored; the best one is verified on all."""
+"""Samples on which candidates are scored; the best is verified on all."""
 
 
 class PlannedCosts(TypedDict):
-    """The planner's estimates for a model on the target."""
+    """Planner's cost estimates of a model on the target."""
 
     instructions: int
     flash: int
@@ -51,7 +51,7 @@ class PlannedCosts(TypedDict):
 
 
 class Probed(TypedDict):
-    """The loss of one layer alone, in dB and in the metric, and what the model costs."""
+    """Result of a probe: output noise in dB and metric with only one layer quantized, and the model's cost."""
 
     noise: float | None
     value: float
@@ -59,13 +59,13 @@ class Probed(TypedDict):
 
 
 class RefusedPrecision(TypedDict):
-    """The reason why a layer cannot have a precision."""
+    """Result of a probe of a layer that cannot have the precision, with the reason."""
 
     refused: str
 
 
 class Tried(TypedDict):
-    """The score and the costs of a model."""
+    """Score and costs of a model."""
 
     metric: str
     value: float
@@ -74,12 +74,12 @@ class Tried(TypedDict):
     context: str
     """The confidence interval of an accuracy and the share of the largest class, as a text."""
     noise: float | None
-    """Signal-to-noise ratio in dB on the samples of probes; None where nothing differs from the float model."""
+    """Signal-to-noise ratio in dB on the probe samples; None if equal to the float model."""
     costs: PlannedCosts | None
 
 
 class Ran(TypedDict):
-    """Measurements of a model on the emulated target, and the tools that made them."""
+    """Measurements of a model on the emulated target, and the tools' names."""
 
     tools: str
     instructions: int | None
@@ -89,7 +89,8 @@ class Ran(TypedDict):
 
 @dataclass(frozen=True)
 class Probe:
-    """One layer alone in a precision, all others float; its cost is measured with all others in the base precision."""
+    """A probe of one layer in a precision: noise is measured with all other layers float, cost with all others in
+    precision `base`."""
 
     unit: int
     precision: str
@@ -98,7 +99,7 @@ class Probe:
 
 @dataclass(frozen=True)
 class Trial:
-    """Precisions of all layers, scored on the search's samples or on all; without precisions: the float model."""
+    """Precisions of all layers to score, on the search's samples or (`whole`) on all; empty for the float model."""
 
     precisions: Choice
     whole: bool = False
@@ -106,7 +107,7 @@ class Trial:
 
 @dataclass(frozen=True, eq=False)
 class MixedPrecisionTask:
-    """The shared state of a search, sent to each worker once."""
+    """Shared input of all evaluations, sent to each worker once."""
 
     model: Source
     calibration: Dataset
@@ -116,17 +117,17 @@ class MixedPrecisionTask:
     io: str
     settings: Settings
     samples: int = MOST_SAMPLES
-    """The most inferences that calibrate; 0: all."""
+    """Maximum number of calibration samples; 0 for all."""
     compiler: str | None = None
     emulator: str | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        """Omits cached properties, which are large and can be computed again."""
+        """Pickles the fields without cached properties, which are large and can be recomputed."""
         return {f.name: getattr(self, f.name) for f in fields(self)}
 
     @cached_property
     def key(self) -> str:
-        """Digest of everything that results depend on, except the item."""
+        """Digest of everything that results depend on, except the evaluated item."""
         return digest(self)
 
     @cached_property
@@ -142,20 +143,20 @@ class MixedPrecisionTask:
     def prepared(self) -> CalibratedModel:
         return prepared(self.graph, spread(self.calibration.cases(self.graph), self.samples), self.methods)
 
-    def made(self, precisions: Choice) -> Integers:
+    def integers_of(self, precisions: Choice) -> Integers:
         """Quantizes the model with these precisions."""
         scheme = Scheme(Precision.INT8, layers_of(self.units, precisions))
         return finished(self.prepared, scheme, io=self.io).integers
 
     def labelled(self, most: int) -> Dataset:
-        """A subset of the labelled samples, evenly spread."""
+        """At most `most` labelled samples, evenly spaced."""
         count = len(self.test)
         return self.test if count <= most else self.test.take(np.arange(most, dtype=np.int64) * count // most)
 
     @cached_property
-    def heard(self) -> int:
-        """The tensor whose noise measures the loss: the first float output, before a softmax or sigmoid; where all
-        outputs are integers, the tensor that they are computed from."""
+    def probed_tensor(self) -> int:
+        """Tensor whose noise measures the loss: the first float output before a softmax or sigmoid; if all outputs are
+        integers, the float tensor that they are computed from."""
         graph = self.graph
         tensor = next((t for t in graph.outputs if is_real(graph, t)), graph.outputs[0])
         while not is_real(graph, tensor):
@@ -165,26 +166,28 @@ class MixedPrecisionTask:
 
     @cached_property
     def exact(self) -> Array:
-        """The values of that tensor in the float model, for the samples of probes."""
+        """Values of the probed tensor in the float model on the probe samples."""
         return self._values(self.graph, self.labelled(PROBED))[0]
 
     def _values(self, graph: Graph, data: Dataset) -> tuple[Array, Array]:
-        """The probed tensor, dequantized, and the first output."""
-        cases = [given(graph, case) for case in data.cases(self.graph)]
+        """Dequantized values of the probed tensor, and the first output."""
+        cases = [graph_inputs(graph, case) for case in data.cases(self.graph)]
         output = graph.outputs[0]
-        batches = list(batch.evaluate(graph, cases, {self.heard, output}))
-        arrays = [np.concatenate([values[t] for values in batches]) for t in (self.heard, output)]
-        return real_numbers(arrays[0], graph.tensors[self.heard].quant), arrays[1]
+        batches = list(batch.evaluate(graph, cases, {self.probed_tensor, output}))
+        arrays = [np.concatenate([values[t] for values in batches]) for t in (self.probed_tensor, output)]
+        return real_numbers(arrays[0], graph.tensors[self.probed_tensor].quant), arrays[1]
 
-    def heard_noise(self, graph: Graph) -> tuple[float, Score]:
-        """Signal-to-noise ratio in dB, and the score on the same samples."""
+    def probed_noise(self, graph: Graph) -> tuple[float, Score]:
+        """Signal-to-noise ratio in dB at the probed tensor, and the score on the same samples."""
         data = self.labelled(PROBED)
-        heard, answers = self._values(graph, data)
+        probed_values, answers = self._values(graph, data)
         shape = (len(data), *graph.tensors[graph.outputs[0]].shape[1:])
-        return noise(self.exact, heard), rated(self.metric, graph, answers.reshape(shape), data.cases(graph), data)
+        return noise(self.exact, probed_values), rated(
+            self.metric, graph, answers.reshape(shape), data.cases(graph), data
+        )
 
     def costs(self, graph: Graph) -> PlannedCosts | None:
-        """The planner's estimates for a model on the target; None where it does not fit."""
+        """Planner's cost estimates of a model, or None if it does not fit the target."""
         s = self.settings
         try:
             plan = planned(graph, s, self.model.where)
@@ -198,17 +201,17 @@ class MixedPrecisionTask:
 
 
 def probed(task: MixedPrecisionTask, probe: Probe) -> Probed | RefusedPrecision:
-    """Evaluates one layer in a precision: noise, score and costs, or why the layer cannot have the precision."""
+    """Evaluation function of a probe: noise, score and cost, or why the layer cannot have the precision."""
     count = len(task.units)
-    alone = task.made(_one_other(Precision.FLOAT32, count, probe))
+    alone = task.integers_of(_one_other(Precision.FLOAT32, count, probe))
     if alone.precisions[task.units[probe.unit].layer] != probe.precision:
         return {"refused": alone.refused.get(task.units[probe.unit].layer, "")}
-    decibels, rating = task.heard_noise(alone.graph)
-    in_base = task.made(_one_other(probe.base, count, probe))
+    decibels, rating = task.probed_noise(alone.graph)
+    with_base = task.integers_of(_one_other(probe.base, count, probe))
     return {
         "noise": decibels if isfinite(decibels) else None,
         "value": rating.value,
-        "costs": task.costs(in_base.graph),
+        "costs": task.costs(with_base.graph),
     }
 
 
@@ -217,8 +220,8 @@ def _one_other(base: str, count: int, probe: Probe) -> Choice:
 
 
 def tried(task: MixedPrecisionTask, trial: Trial) -> Tried:
-    """Scores and plans a model."""
-    graph = task.made(trial.precisions).graph if trial.precisions else task.graph
+    """Evaluation function of a trial: score and cost of a model."""
+    graph = task.integers_of(trial.precisions).graph if trial.precisions else task.graph
     rating = score(graph, task.test if trial.whole else task.labelled(SEARCHED), task.metric)
     return {
         "metric": rating.metric,
@@ -226,13 +229,13 @@ def tried(task: MixedPrecisionTask, trial: Trial) -> Tried:
         "better": rating.better,
         "samples": rating.samples,
         "context": rating.context,
-        "noise": decibels if trial.precisions and isfinite(decibels := task.heard_noise(graph)[0]) else None,
+        "noise": decibels if trial.precisions and isfinite(decibels := task.probed_noise(graph)[0]) else None,
         "costs": task.costs(graph),
     }
 
 
 def ran(task: MixedPrecisionTask, precisions: Choice) -> Ran:
-    """Measures a model on the emulated target."""
+    """Evaluation function that runs a model on the emulated target."""
     exact = set(precisions) == {Precision.FLOAT32}
     compiled = compile(task.model if exact else file_of(task, precisions).source, task.settings)
     measured = run(compiled, compiler=task.compiler, emulator=task.emulator, layers=False)
@@ -245,7 +248,7 @@ def ran(task: MixedPrecisionTask, precisions: Choice) -> Ran:
 
 
 def file_of(task: MixedPrecisionTask, precisions: Choice) -> Quantized:
-    """Quantizes the model as `mote quantize` writes it."""
+    """The quantized model, as `mote quantize` writes it."""
     return post_training(
         task.model,
         task.calibration,

@@ -1,1 +1,1 @@
-"""Pruning of float models: channels, blocks of weights, or distinct weight values (docs/improve/pruning.md)."""
+"""Pruning of float models: channels, weight blocks or weight clustering (docs/improve/pruning.md)."""

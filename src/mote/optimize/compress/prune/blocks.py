@@ -1,9 +1,9 @@
-"""Block sparsity: which blocks of weights to set to zero. Kernels skip blocks of two output channels by four inputs in
-convolutions, and of four by eight in fully connected layers.
+"""Block sparsity: selects blocks of weights to set to zero. Sparse kernels skip blocks of (2 outputs x 4 inputs) in
+convolutions and (4 x 8) in fully connected layers.
 
-For every row of blocks (the weights of those output channels) one block after another is dropped in the thought that
-the weights that are left make the best of it, as `mote.optimize.compress.prune.channels` does with channels; each drop
-has its price. Then the drops of all rows and layers are sorted by what is lost for what is saved."""
+In each block row (the weights of these output channels), blocks are dropped greedily, assuming that the remaining
+weights are refitted (as `mote.optimize.compress.prune.channels` does for channels). Drops of all rows and layers are
+then merged by loss per saving."""
 
 from __future__ import annotations
 
@@ -24,33 +24,34 @@ CONVOLUTION, VECTOR = (2, 4), (4, 8)
 FEW_PIXELS = 2
 """Convolutions with at most this many output pixels are computed like fully connected layers."""
 LEAST = 2
-"""The fewest blocks that stay in a row: kernels need so many."""
+"""Minimum number of blocks that sparse kernels require per row."""
 USEFUL = 0.2
-"""The share of a layer's blocks that must be zero for the sparse kernels to be used."""
+"""Minimum share of zero blocks for sparse kernels to be used in a layer."""
 TOGETHER = 512
-"""Inputs of a layer whose correlations are considered when blocks are ordered."""
+"""Inputs of a layer are split into groups of this size; correlations between groups are ignored when ordering
+blocks."""
 
 
 @dataclass(frozen=True)
 class Drop:
-    """A block to drop: the layer (by its output), the row of blocks, and the estimated loss and saving."""
+    """A block to drop: output tensor of the layer, block row and block, with estimated loss and saving."""
 
     layer: int
     row: int
     block: int
     loss: float
-    """Estimated share of the model's signal that is lost."""
+    """Estimated lost share of the model's output signal."""
     saved: float
     """Estimated saving, in the unit of the layers' prices."""
 
 
 @dataclass(frozen=True, eq=False)
 class Tiling:
-    """The blocks of a layer's weight matrix."""
+    """Partition of a layer's weight matrix into blocks."""
 
     high: int
     columns: Ints
-    """The block of each column; BIAS for columns without a block."""
+    """Block index of each column; BIAS for columns without a block."""
     outputs: int
 
     @property
@@ -63,8 +64,8 @@ class Tiling:
 
 
 def tiling(graph: Graph, op: Layer) -> Tiling:
-    """Tiles a layer's weight matrix. Windows of a convolution are read row by row: groups of four within each row
-    first, then the remainders."""
+    """Partitions a layer's weight matrix: kernel rows of a convolution are split into whole groups of inputs first,
+    then their remainders."""
     outputs, depth = op.input(graph, 1).shape[0], op.input(graph, 1).size // op.input(graph, 1).shape[0]
     pixels = op.output(graph).size // outputs
     high, wide = CONVOLUTION if isinstance(op, Conv2D) and pixels > FEW_PIXELS else VECTOR
@@ -82,7 +83,7 @@ def tiling(graph: Graph, op: Layer) -> Tiling:
 
 
 def prunable(graph: Graph) -> list[Layer]:
-    """Layers in which some block can be dropped."""
+    """Layers that have enough blocks to drop some."""
     layers = [op for op in float_layers(graph) if not isinstance(op, TransposeConv)]
     return [op for op in layers if tiling(graph, op).across > LEAST]
 
@@ -93,7 +94,7 @@ def order(
     sensitivities: Mapping[int, float],
     prices: Mapping[int, float],
 ) -> list[Drop]:
-    """Blocks in the order in which to drop them; those of a row in the order in which they were chosen."""
+    """Blocks in the order in which to drop them; blocks of one row keep their greedy order."""
     ranked: list[tuple[float, int, Drop]] = []
     for op in prunable(graph):
         y = op.outputs[0]
@@ -143,7 +144,7 @@ def _row_order(weights: Reals, inverse: Reals, columns: Ints) -> Iterator[tuple[
 
 
 def _errors(weights: Reals, inverse: Reals, places: Sequence[Ints]) -> Reals:
-    """Squared errors after dropping each of some blocks."""
+    """Squared error after dropping each of these blocks."""
     errors = np.zeros(len(places))
     for size in {len(own) for own in places}:
         some = [n for n, own in enumerate(places) if len(own) == size]
@@ -155,8 +156,8 @@ def _errors(weights: Reals, inverse: Reals, places: Sequence[Ints]) -> Reals:
 
 
 def masks(graph: Graph, drops: Sequence[Drop]) -> dict[int, Mask]:
-    """Masks of nonzero weights after dropping blocks, by layer. Layers with too few zero blocks for sparse kernels keep
-    all weights."""
+    """Masks of remaining weights after dropping blocks, by layer output; layers with too few zero blocks for sparse
+    kernels are left dense."""
     gone: dict[int, list[Drop]] = {}
     for drop in drops:
         gone.setdefault(drop.layer, []).append(drop)
@@ -172,5 +173,5 @@ def masks(graph: Graph, drops: Sequence[Drop]) -> dict[int, Mask]:
 
 
 def price_left(prices: Mapping[int, float], kept: Mapping[int, Mask]) -> float:
-    """The price of layers after dropping blocks."""
+    """Total cost of the layers after dropping blocks."""
     return sum(price * (float(kept[y][:, :-1].mean()) if y in kept else 1.0) for y, price in prices.items())

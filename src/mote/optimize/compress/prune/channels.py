@@ -1,9 +1,9 @@
-"""Channel pruning order: at each step the channels with the least estimated loss for their saving.
+"""Channel pruning order: each step removes the channels with the least estimated loss per saving.
 
-The loss of a layer without some inputs, after a least-squares refit of the other weights, follows from the Gram matrix
-of its inputs. With H its inverse, and S the inputs that go, the squared error rises by w_S (H_SS)^-1 w_S^T for each
-output, the other weights become w - w_S (H_SS)^-1 H_S, and the inverse without them is H - H_S^T (H_SS)^-1 H_S. So one
-channel after another is removed and each time all others are judged as things are then."""
+As in Optimal Brain Surgeon, the loss of removing inputs from a layer, after a least-squares refit of its other weights,
+follows from the inverse Gram matrix H of its inputs. For removed inputs S, the squared error rises by w_S (H_SS)^-1
+w_S^T per output, the other weights become w - w_S (H_SS)^-1 H_S, and the inverse becomes H - H_S^T (H_SS)^-1 H_S. After
+each removal all losses are recomputed."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from mote.optimize.compress.prune.groups import STAYS, ChannelGroups
 from mote.optimize.compress.prune.layers import Gram, Reals, float_layers, matrix
 
 FOURS = 4
-"""Channels that kernels process at once: multiples of this stay multiples."""
+"""Kernels process channels in groups of four: multiples of four stay multiples."""
 
 
 @dataclass(frozen=True)
 class RemovalStep:
-    """The groups to remove next, and the estimated share of the model's signal that is lost by then."""
+    """Channel groups to remove next, and the cumulative estimated loss of the model's signal."""
 
     groups: tuple[int, ...]
     loss: float
@@ -38,8 +38,8 @@ def order(
     sensitivities: Mapping[int, float],
     prices: Mapping[int, float],
 ) -> list[RemovalStep]:
-    """Orders groups for removal; of each family one part of `unit` channels stays. `prices` are costs of operators, by
-    output."""
+    """Orders channel groups for removal; of each family at least `unit_of` groups stay. `prices` are operator costs by
+    output tensor."""
     layers = [(op, op.outputs[0]) for op in float_layers(graph)]
     readers = [_Reader.of(graph, op, groups, grams[y], sensitivities[y]) for op, y in layers]
     costs = _Costs(graph, groups, prices)
@@ -47,20 +47,20 @@ def order(
     steps: list[RemovalStep] = []
     lost = 0.0
     while parts := list(_cheapest(left.values(), _losses(groups, readers))):
-        _, gone = min((loss / max(costs.saved(part), 1e-9), part) for loss, part in parts)
-        for group in gone:
+        _, removed = min((loss / max(costs.saved(part), 1e-9), part) for loss, part in parts)
+        for group in removed:
             lost += float(_losses(groups, readers)[group])
             for reader in readers:
                 reader.forget(group)
-        costs.remove(gone)
-        number = groups.family[gone[0]]
-        left[number] = [group for group in left[number] if group not in gone]
-        steps.append(RemovalStep(gone, lost))
+        costs.remove(removed)
+        number = groups.family[removed[0]]
+        left[number] = [group for group in left[number] if group not in removed]
+        steps.append(RemovalStep(removed, lost))
     return steps
 
 
 def _cheapest(families: Iterable[Sequence[int]], losses: Reals) -> Iterator[tuple[float, tuple[int, ...]]]:
-    """For each family with groups to spare, the next groups to remove and the loss without them."""
+    """For each family that can lose more groups, the cheapest groups to remove next and their loss."""
     for family in families:
         unit = unit_of(len(family))
         if len(family) > unit:
@@ -69,7 +69,7 @@ def _cheapest(families: Iterable[Sequence[int]], losses: Reals) -> Iterator[tupl
 
 
 def unit_of(count: int) -> int:
-    """How many of a number of channels are removed at once: four where the number is a multiple of four, else one."""
+    """Channels removed at once: four if `count` is a multiple of four, else one."""
     return FOURS if count % FOURS == 0 else 1
 
 
@@ -81,17 +81,17 @@ def _losses(groups: ChannelGroups, readers: Sequence[_Reader]) -> Reals:
 
 
 class _Reader:
-    """A layer whose remaining weights are refitted when inputs are removed."""
+    """A layer that loses inputs; its remaining weights are refitted after each removal."""
 
     def __init__(self, weights: Reals, inverse: Reals, inputs: Ints, outputs: Ints, weight: float) -> None:
         self.weights, self.inverse = weights, inverse
         self.inputs = inputs
-        """The group of each column."""
+        """Channel group of each column."""
         self.outputs = outputs
-        """The group of each row."""
+        """Channel group of each row."""
         self.weight = weight
-        """The weight of a squared error."""
-        self.known: dict[int, float] | None = None
+        """Factor from squared error to lost share of the model's signal."""
+        self.losses: dict[int, float] | None = None
 
     @classmethod
     def of(cls, graph: Graph, op: Layer, groups: ChannelGroups, gram: Gram, sensitivity: float) -> _Reader:
@@ -105,10 +105,10 @@ class _Reader:
         return cls(own.weights.copy(), np.linalg.inv(gram.damped()), of_input[own.owners], outputs, weight)
 
     def add_losses(self, total: Reals) -> None:
-        """Adds, for each group, the loss in this layer without it."""
-        if self.known is None:
-            self.known = {int(g): self._loss(self.inputs == g) for g in np.unique(self.inputs[self.inputs != STAYS])}
-        for group, loss in self.known.items():
+        """Adds the loss of removing each group in this layer."""
+        if self.losses is None:
+            self.losses = {int(g): self._loss(self.inputs == g) for g in np.unique(self.inputs[self.inputs != STAYS])}
+        for group, loss in self.losses.items():
             total[group] += loss
 
     def _loss(self, own: Mask) -> float:
@@ -126,11 +126,12 @@ class _Reader:
         rows = self.outputs == group
         self.weights, self.outputs = self.weights[~rows], self.outputs[~rows]
         if own.any() or rows.any():
-            self.known = None
+            self.losses = None
 
 
 class _Costs:
-    """Costs of operators by remaining channels: proportional to outputs, and for layers with weights also to inputs."""
+    """Operator costs as a function of remaining channels: proportional to output channels, for layers with weights also
+    to input channels."""
 
     def __init__(self, graph: Graph, groups: ChannelGroups, prices: Mapping[int, float]) -> None:
         layers = {id(op) for op in float_layers(graph)}
@@ -142,26 +143,26 @@ class _Costs:
             labels = [groups.labels[t] for t in sides if t in groups.labels]
             if price > 0.0 and labels:
                 self.parts.append((price, labels))
-        self.gone = np.zeros(len(groups.family) + 1, np.bool_)
+        self.removed = np.zeros(len(groups.family) + 1, np.bool_)
 
     def saved(self, more: Sequence[int]) -> float:
-        """The saving when these groups are removed too."""
-        then = self.gone.copy()
+        """Saving when these groups are removed as well."""
+        then = self.removed.copy()
         then[list(more)] = True
-        return self._total(self.gone) - self._total(then)
+        return self._total(self.removed) - self._total(then)
 
     def remove(self, more: Sequence[int]) -> None:
-        self.gone[list(more)] = True
+        self.removed[list(more)] = True
 
-    def _total(self, gone: Mask) -> float:
-        """Total cost; `gone` has one extra entry (index STAYS) for channels that cannot be removed."""
-        return float(sum(price * np.prod([1.0 - gone[own].mean() for own in sides]) for price, sides in self.parts))
+    def _total(self, removed: Mask) -> float:
+        """Total cost; `removed` has one extra entry (index STAYS) for channels that cannot be removed."""
+        return float(sum(price * np.prod([1.0 - removed[own].mean() for own in sides]) for price, sides in self.parts))
 
 
 def prefixes(steps: Sequence[RemovalStep]) -> Iterator[tuple[int, ...]]:
-    """The groups that are removed after 0, 1, 2, ... steps."""
-    gone: tuple[int, ...] = ()
-    yield gone
+    """Groups removed after 0, 1, 2, ... steps."""
+    removed: tuple[int, ...] = ()
+    yield removed
     for step in steps:
-        gone += step.groups
-        yield gone
+        removed += step.groups
+        yield removed

@@ -1,10 +1,9 @@
 """Weight clustering: few distinct weights per layer, which the coded kernels of `--optimize size` store in few bits.
 
-A layer's weights become integers from a short list, the same for the whole layer, times a step for each output channel.
-The list has 127 or -127 in it and every channel uses one of these, so that a quantizer that takes the largest weight of
-a channel for 127 finds these very integers again. The list, and which weight is which of its values, are those for
-which the layer's results change least for the bits that a code of them takes; weights that were not yet rounded make up
-for those that were."""
+Weights of a layer become integers from a codebook shared by the layer, times a scale per output channel. The codebook
+contains 127 or -127 and every channel uses it, so that a quantizer that maps a channel's largest weight to 127 recovers
+the same integers. Codebook and assignments minimize the error of the layer's output plus a price per bit of entropy;
+weights that are not rounded yet compensate for those that are."""
 
 from __future__ import annotations
 
@@ -23,14 +22,14 @@ from mote.optimize.compress.prune.layers import Gram, Reals, float_layers, matri
 MOST = 127
 """The largest quantized weight."""
 MOST_VALUES = 64
-"""Distinct values to start with: more are hardly ever worth their bits."""
+"""Initial codebook size."""
 ROUNDS = 12
-"""Alternating updates of assignments and values, after which little changes."""
+"""Number of alternating updates of assignments and codebook (Lloyd iterations)."""
 
 
 @dataclass(frozen=True, eq=False)
 class Clustered:
-    """The weights of a layer: `steps[o] * values[codes[o, i]]`."""
+    """Clustered weights of a layer: `steps[o] * values[codes[o, i]]`."""
 
     values: Ints
     codes: Ints
@@ -44,7 +43,7 @@ class Clustered:
 
     @property
     def bits(self) -> float:
-        """Entropy of the codes in bits: a lower bound for any code of single weights."""
+        """Entropy of the codes in bits: a lower bound of the coded size."""
         counts = bincount(self.codes.reshape(-1), len(self.values))
         counts = counts[counts > 0]
         return float(-(counts * np.log2(counts / counts.sum())).sum())
@@ -55,15 +54,15 @@ class Clustered:
 
 
 def clusterable(graph: Graph) -> list[Layer]:
-    """Layers that have coded kernels."""
+    """Layers for which there are coded kernels."""
     return [op for op in float_layers(graph) if not isinstance(op, TransposeConv)]
 
 
 def prices(
     graph: Graph, grams: Mapping[int, Gram], sensitivities: Mapping[int, float], worth: float
 ) -> dict[int, float]:
-    """Converts `worth` (share of the model's signal per share of all weights' bits) to a price per bit for each layer,
-    by output."""
+    """Price per bit of each layer, by output tensor, from `worth`: the acceptable loss of the model's signal per share
+    of all weight bits."""
     layers = {op.outputs[0]: matrix(graph, op) for op in clusterable(graph)}
     bits = sum(8.0 * own.weights[:, :-1].size for own in layers.values())
     energies = {y: grams[y].energy(own.weights, own.biased) for y, own in layers.items()}
@@ -71,31 +70,31 @@ def prices(
 
 
 def layer(weights: Reals, gram: Gram, price: float) -> Clustered:
-    """Clusters the weights of a layer, with the bias as the last column; `price` is the squared output error that a bit
-    is worth."""
+    """Clusters the weights of a layer (bias as last column); `price` is the squared output error that a bit is
+    worth."""
     w, bias = weights[:, :-1], weights[:, -1]
     used = np.abs(w).max(axis=1) > 0.0
     importance = np.diag(gram.damped())[:-1]
     steps = np.where(used, np.abs(w).max(axis=1) / MOST, 1.0)
-    values, bits = _start()
+    values, bits = _initial_codebook()
     for _ in range(ROUNDS):
         codes = _nearest(w, steps, values, bits, importance, price)
-        values, codes = _moved(w, steps, values, codes, importance)
+        values, codes = _updated_codebook(w, steps, values, codes, importance)
         bits = _bits(codes, len(values))
-        steps = _fitted(w, steps, values[codes], importance)
-    steps = _reaching(w, steps, values, codes)
-    return _made_up(w, bias, steps, values, bits, gram, price)
+        steps = _fitted_scales(w, steps, values[codes], importance)
+    steps = _scales_reaching_most(w, steps, values, codes)
+    return _assigned_with_compensation(w, bias, steps, values, bits, gram, price)
 
 
-def _start() -> tuple[Ints, Reals]:
-    """Evenly spaced initial values, zero among them, with equal code lengths."""
+def _initial_codebook() -> tuple[Ints, Reals]:
+    """Initial codebook: evenly spaced integers including zero, with equal code lengths."""
     half = np.rint(np.linspace(0, MOST, MOST_VALUES // 2 + 1)).astype(np.int64)
     values = np.unique(np.concatenate([-half, half]))
     return values, np.full(len(values), np.log2(len(values)))
 
 
 def _nearest(w: Reals, steps: Reals, values: Ints, bits: Reals, importance: Reals, price: float) -> Ints:
-    """Assigns each weight the value that minimizes error plus price of its bits."""
+    """Assigns each weight the codebook entry that minimizes error plus price of its bits."""
     best = np.full(w.shape, np.inf)
     codes = np.zeros(w.shape, np.int64)
     for code, value in enumerate(values):
@@ -105,8 +104,9 @@ def _nearest(w: Reals, steps: Reals, values: Ints, bits: Reals, importance: Real
     return codes
 
 
-def _moved(w: Reals, steps: Reals, values: Ints, codes: Ints, importance: Reals) -> tuple[Ints, Ints]:
-    """Moves values to the centroids of their weights, as integers; drops unused ones. The largest is MOST."""
+def _updated_codebook(w: Reals, steps: Reals, values: Ints, codes: Ints, importance: Reals) -> tuple[Ints, Ints]:
+    """Moves codebook entries to the integer centroids of their weights, drops unused ones, and sets the largest to
+    MOST."""
     flat = codes.reshape(-1)
     weight = (importance * np.square(steps)[:, None] + np.zeros_like(w)).reshape(-1)
     reals = (importance * steps[:, None] * w).reshape(-1)
@@ -128,22 +128,24 @@ def _bits(codes: Ints, count: int) -> Reals:
     return -np.log2(np.maximum(counts, 0.5) / codes.size)
 
 
-def _fitted(w: Reals, steps: Reals, integers: Ints, importance: Reals) -> Reals:
-    """Least-squares scale of each channel for given integers."""
+def _fitted_scales(w: Reals, steps: Reals, integers: Ints, importance: Reals) -> Reals:
+    """Least-squares scale of each channel for these integers."""
     below = (importance * np.square(integers)).sum(axis=1)
     above = (importance * w * integers).sum(axis=1)
     return np.where((below > 0.0) & (above > 0.0), above / np.where(below > 0.0, below, 1.0), steps)
 
 
-def _reaching(w: Reals, steps: Reals, values: Ints, codes: Ints) -> Reals:
-    """Scales with which every nonzero channel has a weight of MOST or more, so that it is assigned that value."""
+def _scales_reaching_most(w: Reals, steps: Reals, values: Ints, codes: Ints) -> Reals:
+    """Scales reduced where necessary so that every nonzero channel uses the codebook entry MOST."""
     largest = np.abs(w).max(axis=1) / MOST
     reaches = (np.abs(values[codes]) == MOST).any(axis=1)
     return np.where(reaches | (largest == 0.0), steps, np.minimum(steps, largest))
 
 
-def _made_up(w: Reals, bias: Reals, steps: Reals, values: Ints, bits: Reals, gram: Gram, price: float) -> Clustered:
-    """Assigns values column by column; later columns and the bias compensate for the error."""
+def _assigned_with_compensation(
+    w: Reals, bias: Reals, steps: Reals, values: Ints, bits: Reals, gram: Gram, price: float
+) -> Clustered:
+    """Assigns codebook entries column by column; later columns and the bias compensate for the error (as GPTQ does)."""
     rest = np.column_stack([w, bias])
     upper = np.linalg.cholesky(np.linalg.inv(gram.damped())).T
     codes = np.zeros(w.shape, np.int64)
@@ -160,7 +162,7 @@ def _made_up(w: Reals, bias: Reals, steps: Reals, values: Ints, bits: Reals, gra
 
 
 def _extreme(values: Ints, signs: Reals) -> Ints:
-    """Index of MOST or -MOST in the list, by sign, or the one that exists."""
+    """Codebook index of MOST or -MOST, by sign, or of the one that exists."""
     low, high = int(values.argmin()), int(values.argmax())
     if abs(int(values[low])) != MOST:
         return np.full(len(signs), high)

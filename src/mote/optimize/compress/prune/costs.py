@@ -16,7 +16,7 @@ from mote.optimize.compress.quantize.pipeline import CalibratedModel
 from mote.optimize.compress.quantize.quantizer import quantized
 
 TARGET = "cortex-m4"
-"""The default core for costs."""
+"""Default core for cost estimates."""
 
 
 @dataclass(frozen=True)
@@ -28,13 +28,13 @@ class PrunedCosts:
     ram: int
     """Bytes of RAM."""
     cycles: int
-    """The planner's estimate."""
+    """Estimated cycles of an inference."""
     instructions: int | None
-    """Instructions of one inference on the emulated core; None where it was not run."""
+    """Instructions of an inference on the emulated core; None if not run."""
 
 
 def costs_of(graph: Graph, settings: Settings, *, run: bool) -> PrunedCosts:
-    """Compiles an integer graph and returns its costs; `run`: executes it on the emulated core as well."""
+    """Compiles an integer graph and returns its costs; with `run` it is also executed on the emulated core."""
     compiled = compile_graph(graph, settings)
     cycles = compiled.cost
     if run:
@@ -44,19 +44,19 @@ def costs_of(graph: Graph, settings: Settings, *, run: bool) -> PrunedCosts:
 
 
 def obstacle(target: Target) -> str:
-    """The reason why nothing can be run on a target; empty where it can."""
+    """Reason why models cannot be run on a target; empty if they can."""
     missing = missing_tools(target)
     return missing.reason if missing else ""
 
 
-def prices(graph: Graph, seen: CalibratedModel, settings: Settings, unit: str) -> dict[int, float]:
-    """The cost of each operator of a float graph, by output, in the unit of the pruning target; pruning saves a
-    proportional share."""
+def prices(graph: Graph, calibrated: CalibratedModel, settings: Settings, unit: str) -> dict[int, float]:
+    """Cost of each operator of a float graph, by output tensor, in the unit of the pruning target; removing channels
+    saves a proportional share."""
     if unit == "macs":
         return {op.outputs[0]: float(op.macs(graph)) for op in graph.ops}
     if unit == "flash":
         return {op.outputs[0]: float(_weights(graph, op.outputs[0])) for op in graph.ops}
-    return _cycles(quantized(graph, seen.ranges, insides=seen.insides), settings)
+    return _cycles(quantized(graph, calibrated.ranges, insides=calibrated.insides), settings)
 
 
 def _weights(graph: Graph, y: int) -> int:

@@ -1,5 +1,5 @@
-"""Dependency groups of channels: channels that can only be removed together, because an addition, a depthwise layer or
-a reshape ties them."""
+"""Dependency groups of channels: channels that must be removed together, because an addition, a depthwise layer or a
+reshape couples them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from mote.ir.graph.types import DType
 from mote.optimize.compress.prune.layers import float_layers
 
 STAYS = -1
-"""The group of channels that cannot be removed."""
+"""Group number of channels that cannot be removed."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,13 +26,13 @@ class ChannelGroups:
     """Groups of channels that are removed together, numbered from 0."""
 
     labels: Mapping[int, Ints]
-    """The group of each channel of each activation."""
+    """Group number of each channel, by activation."""
     families: tuple[tuple[int, ...], ...]
-    """Interchangeable groups: they have the same number of channels in the same tensors."""
+    """Families of interchangeable groups: with equally many channels in the same tensors."""
 
     @cached_property
     def family(self) -> dict[int, int]:
-        """The family index of each group."""
+        """Family index by group."""
         return {group: number for number, family in enumerate(self.families) for group in family}
 
 
@@ -57,7 +57,7 @@ def without(graph: Graph, grouping: ChannelGroups, gone: Collection[int]) -> Gra
 
 
 def _readers(graph: Graph) -> Readers:
-    """Layers that can drop any of their inputs, at a loss."""
+    """Readers of all layers, which can lose any input channel (at a loss of accuracy)."""
     return {id(op): _reader(graph, op) for op in float_layers(graph)}
 
 
@@ -75,7 +75,7 @@ def _reader(graph: Graph, op: Layer) -> ChannelReader:
 
 
 def _tied(graph: Graph, free: Mapping[int, Ints | np.typing.NDArray[np.bool_]]) -> dict[int, Ints]:
-    """Connected components of channels: the smallest index among all that are tied to one another."""
+    """Connected components of coupled channels; the label is the smallest channel index of the component."""
     labels: dict[int, Ints] = {}
     count = 0
     for t, mask in free.items():
@@ -103,7 +103,7 @@ def _tied(graph: Graph, free: Mapping[int, Ints | np.typing.NDArray[np.bool_]]) 
 
 
 def _members(labels: Mapping[int, Ints]) -> dict[int, tuple[tuple[int, int], ...]]:
-    """The number of channels of each tensor in each group."""
+    """(tensor, number of channels) pairs of each group."""
     sizes: dict[int, list[tuple[int, int]]] = {}
     for t, own in labels.items():
         for group, count in zip(*np.unique(own[own != STAYS], return_counts=True), strict=True):

@@ -12,15 +12,15 @@ from mote.ir.graph.tensor import Array
 from mote.optimize.compress.prune.layers import BIAS, Gram, Reals, float_layers, matrix, with_matrices
 
 DISTURBANCE = 0.01
-"""Energy of the perturbation, as a share of a layer's signal."""
+"""Energy of the perturbation, relative to the layer's signal."""
 SAMPLES = 32
-"""Samples for sensitivities."""
+"""Number of samples for measuring sensitivities."""
 SATURATING = frozenset({"SOFTMAX", "LOG_SOFTMAX", "LOGISTIC"})
-"""Saturating operators: errors are measured at their inputs."""
+"""Saturating output operators, before which errors are measured."""
 
 
 def signals(graph: Graph) -> tuple[int, ...]:
-    """The tensors that outputs are compared by: the model's outputs, before a final softmax or sigmoid."""
+    """Tensors by which outputs are compared: the model's outputs before a final softmax or sigmoid."""
     tensors = []
     for t in graph.outputs:
         op = graph.producers.get(t)
@@ -29,7 +29,7 @@ def signals(graph: Graph) -> tuple[int, ...]:
 
 
 def distances(graph: Graph, other: Graph, cases: Sequence[Mapping[int, Array]]) -> float:
-    """Energy of the difference between two graphs' outputs, relative to their variance: 0 where they are equal."""
+    """Energy of the output difference of two graphs, relative to the output variance; 0 if equal."""
     apart = spread = 0.0
     for t in signals(graph):
         want, got = (_stacked(g, cases, t) for g in (graph, other))
@@ -39,8 +39,8 @@ def distances(graph: Graph, other: Graph, cases: Sequence[Mapping[int, Array]]) 
 
 
 def sensitivities(graph: Graph, grams: Mapping[int, Gram], cases: Sequence[Mapping[int, Array]]) -> dict[int, float]:
-    """Sensitivity by layer output: lost share of the model's signal per lost share of the layer's. Each layer is
-    perturbed alone, with small random weight errors."""
+    """Sensitivity of each layer, by output tensor: lost share of the model's signal per lost share of the layer's,
+    measured with small random weight perturbations of one layer at a time."""
     few = cases[:: max(1, len(cases) // SAMPLES)][:SAMPLES]
     shares = {}
     for op in float_layers(graph):

@@ -1,4 +1,4 @@
-"""Layers as matrix products: weight matrices, Gram matrices of their inputs, and replacement of weights."""
+"""Layers as matrix products: weight matrices, Gram matrices of their inputs, and weight replacement."""
 
 from __future__ import annotations
 
@@ -23,25 +23,24 @@ from mote.ir.ops.windows.transpose_conv import TransposeConv
 Reals = NDArray[np.floating[Any]]
 
 BIAS = -1
-"""The owner of a bias column."""
+"""Value of `WeightMatrix.owners` for the bias column."""
 ROWS_PER_INPUT = 12
-"""Rows of inputs sampled per input of a layer."""
+"""Input rows (im2col) sampled per column of a layer's weight matrix."""
 LEAST_ROWS = 4096
 DAMPING = 1e-4
-"""Regularization: this share of each input's energy is added to the diagonal, so that correlated inputs get small
-weights."""
+"""Ridge regularization of Gram matrices, as a share of each input's energy."""
 UNSEEN = 1e-9
-"""Minimum energy of an input, as a share of the mean: for inputs that are always zero."""
+"""Minimum regularization, relative to the mean energy, for inputs that are always zero."""
 
 
 @dataclass(frozen=True, eq=False)
 class WeightMatrix:
-    """A layer's weights as [outputs, depth]; entry d multiplies channel `owners[d]` of the input. A bias is the last
-    column, whose input is 1."""
+    """A layer's weights as a matrix [outputs, depth]; column d multiplies input channel `owners[d]`. The bias is the
+    last column, with input 1."""
 
     weights: Reals
     owners: Ints
-    """The input channel of each column; BIAS for the bias column."""
+    """Input channel of each column; BIAS for the bias column."""
 
     @property
     def depth(self) -> int:
@@ -53,14 +52,14 @@ class WeightMatrix:
 
 
 def float_layers(graph: Graph) -> list[Layer]:
-    """The float layers with constant weights, each of which reads one input channel."""
+    """Float layers with constant weights."""
     layers = [layer for layer, _ in layers_with_columns(graph, DType.FLOAT32)]
     return [op for op in layers if op.input(graph, 1).dtype == DType.FLOAT32 and op.input(graph, 1).data is not None]
 
 
 def matrix(graph: Graph, op: Layer) -> WeightMatrix:
-    """The weight matrix of a layer. A transposed convolution has a row for each output and tap, and no bias column, as
-    the number of overlapping taps depends on the position."""
+    """Weight matrix of a layer. A transposed convolution has a row per output and tap, and no bias column, since the
+    number of overlapping taps depends on the position."""
     w, columns = op.input(graph, 1), op.columns(graph)
     assert w.data is not None and columns is not None
     if isinstance(op, TransposeConv):
@@ -72,7 +71,7 @@ def matrix(graph: Graph, op: Layer) -> WeightMatrix:
 
 
 def with_matrices(graph: Graph, matrices: Mapping[int, Reals]) -> Graph:
-    """The graph with replaced weights and biases, by layer output."""
+    """The graph with weights and biases replaced, by layer output."""
     fresh, ops, tensors = graph.fresh_id(), [], []
     for op in graph.ops:
         new = matrices.get(op.outputs[0])
@@ -95,8 +94,7 @@ def _constant(number: int, name: str, values: Array) -> Tensor:
 
 
 def rows(graph: Graph, op: Layer, x: Array, count: int) -> Reals:
-    """Input rows (im2col) of a layer for a batch: at most `count`, sampled at positions that depend only on the layer
-    and the batch size."""
+    """At most `count` input rows (im2col) of a layer for a batch, sampled deterministically."""
     if isinstance(op, Conv2D):
         patches = np.concatenate([_windows(part) for part in op.windows(x, 0.0)], axis=1)
     else:
@@ -110,7 +108,7 @@ def rows(graph: Graph, op: Layer, x: Array, count: int) -> Reals:
 
 
 def _windows(patches: Array) -> Array:
-    """[n, rows, columns, channels, height, width] as a row per window, in weight order."""
+    """Flattens windows [n, rows, columns, channels, height, width] to one row each, in weight order."""
     n, high, wide = patches.shape[:3]
     return patches.transpose(0, 1, 2, 4, 5, 3).reshape(n, high * wide, -1)
 
@@ -121,16 +119,17 @@ def wanted_rows(weights: WeightMatrix) -> int:
 
 @dataclass(frozen=True, eq=False)
 class Gram:
-    """Second moments of a layer's inputs: the mean of x x^T over input rows x."""
+    """Gram matrix of a layer's inputs: the mean of x x^T over input rows x."""
 
     products: Reals
 
     def damped(self) -> Reals:
-        """The regularized matrix, which is invertible and scale-invariant."""
-        return self.products + np.diag(held(self.products, DAMPING))
+        """Regularized, invertible Gram matrix."""
+        return self.products + np.diag(ridge_of(self.products, DAMPING))
 
     def energy(self, weights: Reals, biased: bool) -> float:
-        """Mean square of the outputs for given weights; variance where a bias can absorb the mean."""
+        """Mean square of the layer's outputs for these weights; their variance if the layer has a bias, which absorbs
+        the mean."""
         products = self.products
         if biased:
             mean = products[-1]
@@ -138,7 +137,7 @@ class Gram:
         return float(np.einsum("od,de,oe->", weights, products, weights, optimize=True))
 
 
-def held(products: Reals, share: float) -> Reals:
+def ridge_of(products: Reals, share: float) -> Reals:
     """Ridge term for the diagonal of a Gram matrix: a share of each input's energy."""
     own = np.diag(products)
     ridge: Reals = share * own + UNSEEN * max(float(own.mean()), 1e-30)
@@ -146,7 +145,7 @@ def held(products: Reals, share: float) -> Reals:
 
 
 def grams(graph: Graph, cases: Sequence[Mapping[int, Array]]) -> dict[int, Gram]:
-    """Gram matrices of all layers over calibration data, by output."""
+    """Gram matrices of all layers over calibration data, by output tensor."""
     layers = float_layers(graph)
     sums: dict[int, Reals] = {}
     counts = dict.fromkeys((op.outputs[0] for op in layers), 0)

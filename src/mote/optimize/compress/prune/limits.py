@@ -1,5 +1,5 @@
-"""Pruning targets (MACs, bytes of flash, cycles, or a share of the unpruned model's) and the search for the mildest
-pruning that meets one."""
+"""Pruning targets (MACs, flash bytes or cycles, absolute or relative), and the search for the first pruning step that
+meets one."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ from mote.compiler.fitting.code_size import code_size
 from mote.hardware.targets import parse_size
 
 UNITS = {"macs": "multiplications", "flash": "bytes of flash", "cycles": "cycles by the estimate"}
-"""Units of targets, by option."""
+"""Units of pruning targets in error messages, by option."""
 PERCENT = re.compile(r"([0-9]+(?:\.[0-9]+)?) ?%", re.ASCII)
 
 
 @dataclass(frozen=True)
 class PruningTarget:
-    """The most that a pruned model may cost."""
+    """Upper limit of a pruned model's cost."""
 
     unit: str
     number: int = 0
     share: float = 0.0
-    """Share of the unpruned model's cost, where no absolute number was given."""
+    """Limit as a share of the unpruned model's cost, if no absolute number was given."""
 
     def of(self, whole: int) -> int:
-        """The absolute limit."""
+        """The limit as an absolute cost, for an unpruned model of cost `whole`."""
         return self.number or int(self.share * whole)
 
 
 def limit_of(**options: Any) -> PruningTarget:
-    """The single target among a user's options."""
+    """Parses the single pruning target among a user's options."""
     given = {option: value for option, value in options.items() if value is not None}
     if len(given) != 1:
         names = ", ".join(f"--{option}" for option in UNITS)
@@ -65,11 +65,11 @@ def _limit(unit: str, value: Any) -> PruningTarget:
 
 
 Cost = Callable[[int, int | None], float]
-"""Cost of a pruning step by number, within an optional flash budget; infinite where it does not fit."""
+"""Computes the cost of a pruning step by number, within an optional flash budget; infinite if it does not fit."""
 
 
 def compiled_cost(unit: str, compile: Callable[[int, int | None], Compiled]) -> Cost:
-    """Flash or cycles of pruning steps, given a function that compiles them for a flash budget."""
+    """Cost function for flash or cycles, given a function that compiles a pruning step for a flash budget."""
 
     def cost(number: int, most: int | None) -> float:
         try:
@@ -83,8 +83,9 @@ def compiled_cost(unit: str, compile: Callable[[int, int | None], Compiled]) -> 
     return cost
 
 
-def reached(limit: PruningTarget, ways: int, cost: Cost, model: str) -> tuple[int, int]:
-    """The first pruning step within a limit, and the absolute limit; costs must not increase from step to step."""
+def first_within(limit: PruningTarget, steps: int, cost: Cost, model: str) -> tuple[int, int]:
+    """Bisects for the first pruning step within a limit; returns it and the absolute limit. Costs must not increase
+    from step to step."""
     unit, whole = UNITS[limit.unit], cost(0, None)
     if limit.share and whole == inf:
         reason = f"the unpruned model does not fit the target, so that {limit.share:.0%} of its cost is unknown"
@@ -96,14 +97,14 @@ def reached(limit: PruningTarget, ways: int, cost: Cost, model: str) -> tuple[in
             where=model,
             remedy=f"give a lower --{limit.unit}" + (", or compile it with --flash" if limit.unit == "flash" else ""),
         )
-    if cost(ways - 1, most) > most:
-        least = cost(ways - 1, None)
+    if cost(steps - 1, most) > most:
+        least = cost(steps - 1, None)
         raise MoteError(
             f"takes {least:,.0f} {unit} however much is pruned, more than the {most:,} that it may take",
             where=model,
             remedy=f"give a higher --{limit.unit}, prune something else, or begin with a smaller model",
         )
-    above, within = 0, ways - 1
+    above, within = 0, steps - 1
     while within - above > 1:
         middle = (above + within) // 2
         if cost(middle, most) <= most:

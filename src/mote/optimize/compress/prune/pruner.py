@@ -31,24 +31,24 @@ from mote.ir.graph import Graph
 from mote.ir.graph.types import DType
 from mote.optimize.compress.prune.costs import PrunedCosts, costs_of, obstacle, prices
 from mote.optimize.compress.prune.importance import distances
-from mote.optimize.compress.prune.limits import PruningTarget, compiled_cost, reached
+from mote.optimize.compress.prune.limits import PruningTarget, compiled_cost, first_within
 from mote.optimize.compress.prune.pruning_plan import PruneOptions, PruningPlan
-from mote.optimize.compress.prune.schedule import KINDS, Cases, Change, Prices, Ways
+from mote.optimize.compress.prune.schedule import KINDS, Cases, Change, Prices, PruningSchedule
 from mote.optimize.compress.quantize.pipeline import CalibratedModel, Methods, prepared
 from mote.optimize.compress.quantize.post_training import quantized_graph
 from mote.optimize.compress.quantize.quantizer import quantized
 from mote.optimize.search import run as searched
 
 SHARES = (0.75, 0.5, 0.35)
-"""Shares of the unpruned cost at which a front has points."""
+"""Relative costs of the points of a front."""
 JUDGED = 64
-"""Samples for noise measurements: held out from refitting where the data has enough."""
+"""Number of samples for noise measurements, held out from refitting if there are enough."""
 UNPRUNED = "unpruned"
 TUNING = "mote.optimize.train.tuning"
-"""Loaded only for fine-tuning, as it needs PyTorch."""
+"""Module that needs PyTorch, imported only for fine-tuning."""
 UNTRAINED = "weights were refitted, not trained: fine-tuning (--fine-tune EPOCHS, with PyTorch) keeps more accuracy"
 PLAIN = Methods(equalize=False, correct_biases=False, rounding="nearest")
-"""Quantization methods for cost estimates."""
+"""Quantization methods used for cost estimates."""
 
 
 @dataclass(frozen=True)
@@ -56,21 +56,21 @@ class PrunedPoint:
     """A pruned model's costs, noise and accuracy."""
 
     name: str
-    """The name of the point."""
+    """Name of the point, such as "unpruned" or "50%"."""
     macs: int
-    """MACs with nonzero weights."""
+    """MACs of nonzero weights."""
     costs: PrunedCosts | None
-    """Costs of the int8 model on the target; None where it does not fit."""
+    """Costs of the int8 model on the target; None if it does not fit."""
     noise: float
     """Noise in dB against the unpruned model, before a final SOFTMAX."""
     score: Score | None = None
-    """The score of the float model, which is the file of a pruned one; None without labelled data."""
+    """Score of the pruned float model on labelled data; None without such data."""
     int8_score: Score | None = None
-    """The score of it quantized as `mote quantize` does with the same data."""
+    """Score of the pruned model quantized to int8; None without labelled data."""
 
     @property
     def metric(self) -> str:
-        """The metric of the accuracies; empty without labelled data."""
+        """Name of the accuracy metric; empty without labelled data."""
         return "" if self.score is None else self.score.metric
 
     @property
@@ -84,7 +84,7 @@ class PrunedPoint:
         return None if self.int8_score is None else self.int8_score.value
 
     def json(self) -> dict[str, Any]:
-        """All fields as JSON types; no noise is None."""
+        """All fields as JSON types; infinite noise distance becomes None."""
         scores = {
             "metric": self.metric,
             "accuracy": self.accuracy,
@@ -99,42 +99,42 @@ class PrunedPoint:
 
 @dataclass(frozen=True)
 class Pruned:
-    """A pruned float model."""
+    """Result of `mote prune`: a pruned float model."""
 
     model: str
-    """The model's file, or what its object is called."""
+    """Model file name, or a description of the model object."""
     kind: str
-    """The kind of pruning: channels, blocks or clusters."""
+    """Kind of pruning: channels, blocks or clusters."""
     target: str
-    """The target's name."""
+    """Name of the target."""
     optimize: str
-    """The optimization that costs are for."""
+    """Optimization policy of the costs: balanced, size or speed."""
     data: bytes = field(repr=False)
-    """The `.tflite` file."""
+    """Contents of the pruned `.tflite` file."""
     graph: Graph
     """The pruned graph."""
     counts: str
-    """The unit of the counts: channels, blocks or distinct values."""
+    """Unit of the layers' counts: channels, weights or distinct weights."""
     layers: tuple[Change, ...]
-    """The layers before and after."""
+    """Layers with their counts before and after pruning."""
     before: PrunedPoint
     """The unpruned model."""
     after: PrunedPoint
     """The pruned model."""
     points: tuple[PrunedPoint, ...]
-    """The front, if requested, starting with the unpruned model."""
+    """Points of the front if requested, starting with the unpruned model; else empty."""
     estimated: str
-    """The reason why instructions were not counted; empty where they were."""
+    """Reason why instructions were not counted on the emulated target; empty if they were."""
     fine_tuned: int
-    """Epochs of fine-tuning."""
+    """Epochs of fine-tuning; 0 without."""
     samples: tuple[int, int]
-    """Samples used for refitting, and samples available."""
+    """(samples used for refitting, samples available)."""
     warnings: tuple[str, ...] = ()
     """Warnings about the model and the data."""
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Remarks on the accuracies, and on how to keep more of them."""
+        """Notes on the accuracies and on how to keep more of them."""
         score = self.after.int8_score
         context = () if score is None or not score.context else (f"{score.metric} of pruned int8: {score.context}",)
         trained = self.fine_tuned or self.kind == "clusters"
@@ -163,7 +163,7 @@ class Pruned:
         write_file(str(path), self.data, IDENTIFIER, IDENTIFIER_AT)
 
     def json(self) -> dict[str, Any]:
-        """Costs, layers and points as JSON types."""
+        """The result as JSON types, without the file."""
         return {
             "model": self.model,
             "kind": self.kind,
@@ -192,19 +192,19 @@ def _costs_row(point: PrunedPoint) -> tuple[object, ...]:
 
 @dataclass(frozen=True, eq=False)
 class _Job:
-    """The inputs of every point, sent to workers."""
+    """Shared input of the evaluation of all points, sent to workers once."""
 
     plan: PruningPlan
-    ways: Ways
+    schedule: PruningSchedule
     cases: Cases
     settings: Settings
     run: bool
     data: Dataset
     test: Dataset | None
     others: Cases
-    """Held-out samples for noise."""
+    """Held-out samples for measuring noise."""
     teacher: Graph
-    """The unpruned model, as the teacher of fine-tuning."""
+    """Unpruned model, the distillation teacher of fine-tuning."""
 
 
 @explaining()
@@ -230,24 +230,26 @@ def prune(
     plan, others = recorded(PruningPlan, options, PruneOptions.__annotations__)
     kind, limit, settings = plan.kind, plan.limit, plan.settings(**others)
     source = given_model(model, settings, example_inputs)
-    given, held = dataset(data), None if test is None else dataset(test, labelled=True)
+    samples, test_data = dataset(data), None if test is None else dataset(test, labelled=True)
     with naming(source.where):
         model_read = read(source)
         as_read = model_read.graph()
         graph = normal(as_read)
         _check_float(graph)
-        cases, beside = split(given.cases(graph), plan.samples)
+        cases, held_out = split(samples.cases(graph), plan.samples)
         say("judging layers...")
-        seen = CalibratedModel(graph, {}, {}, (), PLAIN) if limit.unit == "macs" else prepared(graph, cases, PLAIN)
-        ways = _ways(graph, cases, kind, prices(graph, seen, settings, limit.unit))
-        why_not = obstacle(settings.target)
-        job = _Job(plan, ways, cases, settings, not why_not, given, held, beside, graph)
+        calibrated = (
+            CalibratedModel(graph, {}, {}, (), PLAIN) if limit.unit == "macs" else prepared(graph, cases, PLAIN)
+        )
+        schedule = _schedule(graph, cases, kind, prices(graph, calibrated, settings, limit.unit))
+        not_run = obstacle(settings.target)
+        job = _Job(plan, schedule, cases, settings, not not_run, samples, test_data, held_out, graph)
         if plan.fine_tune:
             say("the unpruned model learns the data...")
-            job = replace(job, teacher=_taught(job))
-        candidates = _search(job, limit, seen, source.where, say)
+            job = replace(job, teacher=_tuned_teacher(job))
+        candidates = _search(job, limit, calibrated, source.where, say)
         points = _points(job, candidates, say)
-        exported = export(points[-1][1], source.where, preprocess=given.steps or model_read.preprocess)
+        exported = export(points[-1][1], source.where, preprocess=samples.steps or model_read.preprocess)
     before, after = points[0][0], points[-1][0]
     return Pruned(
         model=source.where,
@@ -256,20 +258,20 @@ def prune(
         optimize=settings.optimize,
         data=exported.data,
         graph=points[-1][1],
-        counts=ways.counts,
-        layers=tuple(ways.changes(candidates[-1].number)),
+        counts=schedule.counts,
+        layers=tuple(schedule.changes(candidates[-1].number)),
         before=before,
         after=after,
         points=tuple(point for point, _ in points[:-1]) if plan.front else (),
-        estimated=why_not,
+        estimated=not_run,
         fine_tuned=plan.fine_tune,
-        samples=(len(cases), len(given)),
-        warnings=scale_warnings(as_read, given),
+        samples=(len(cases), len(samples)),
+        warnings=scale_warnings(as_read, samples),
     )
 
 
 def _check_float(graph: Graph) -> None:
-    """Refuses models with quantized weights."""
+    """Raises an error for models with quantized weights."""
     quantized_ones = [t for t in graph.tensors.values() if t.quant is not None and t.dtype != DType.FLOAT32]
     if quantized_ones:
         t = quantized_ones[0]
@@ -280,7 +282,8 @@ def _check_float(graph: Graph) -> None:
 
 
 def split(cases: Cases, count: int) -> tuple[Cases, Cases]:
-    """Splits cases: a number of them, evenly spread, and held-out ones; both are the same where there are too few."""
+    """Splits samples into `count` evenly spaced ones for refitting, and others for measuring noise; with too few
+    samples both are the same."""
     chosen = _spread(range(len(cases)), count)
     rest = sorted(set(range(len(cases))) - set(chosen)) or chosen
     return [cases[i] for i in chosen], [cases[i] for i in _spread(rest, JUDGED)]
@@ -290,43 +293,43 @@ def _spread(numbers: Sequence[int], count: int) -> Sequence[int]:
     return numbers if len(numbers) <= count else [numbers[i * len(numbers) // count] for i in range(count)]
 
 
-def _ways(graph: Graph, cases: Cases, kind: str, prices: Prices) -> Ways:
-    ways = KINDS[kind].of(graph, cases, prices)
-    if len(ways) == 1:
+def _schedule(graph: Graph, cases: Cases, kind: str, prices: Prices) -> PruningSchedule:
+    schedule = KINDS[kind].of(graph, cases, prices)
+    if len(schedule) == 1:
         raise MoteError(
             f"has no {kind} to prune: no layer with weights has inputs or outputs that are not the model's own",
             remedy="`mote inspect` lists its layers",
         )
-    return ways
+    return schedule
 
 
 @dataclass(frozen=True)
 class _Wanted:
-    """A pruning step by number, and the flash budget that it is compiled for."""
+    """A point to evaluate: pruning step number, and flash budget to compile it for."""
 
     name: str
     number: int
     flash: int | None = None
 
 
-def _search(job: _Job, limit: PruningTarget, seen: CalibratedModel, model: str, say: Say) -> list[_Wanted]:
-    """The unpruned model, the points of a front, and last the requested step. Candidates are quantized with the ranges
-    of the unpruned model."""
-    ways = job.ways
+def _search(job: _Job, limit: PruningTarget, calibrated: CalibratedModel, model: str, say: Say) -> list[_Wanted]:
+    """Points to evaluate: the unpruned model, those of a front, and last the requested one. While searching, models are
+    quantized with the unpruned model's activation ranges."""
+    schedule = job.schedule
 
     def compiled(number: int, flash: int | None) -> Compiled:
-        integer = quantized(ways.cut(number), seen.ranges, insides=seen.insides)
+        integer = quantized(schedule.cut(number), calibrated.ranges, insides=calibrated.insides)
         return compile_graph(integer, replace(job.settings, flash=flash))
 
     by_compiling = compiled_cost(limit.unit, compiled)
 
     @cache
     def cost(number: int, most: int | None) -> float:
-        say(f"trying way {number} of {len(ways) - 1}...")
-        return ways.macs(number) if limit.unit == "macs" else by_compiling(number, most)
+        say(f"trying way {number} of {len(schedule) - 1}...")
+        return schedule.macs(number) if limit.unit == "macs" else by_compiling(number, most)
 
     def wanted(name: str, limit: PruningTarget) -> _Wanted:
-        number, most = reached(limit, len(ways), cost, model)
+        number, most = first_within(limit, len(schedule), cost, model)
         return _Wanted(name, number, most if limit.unit == "flash" else None)
 
     candidates = [_Wanted(UNPRUNED, 0)]
@@ -339,16 +342,16 @@ def _search(job: _Job, limit: PruningTarget, seen: CalibratedModel, model: str, 
 def _points(job: _Job, wanted: list[_Wanted], say: Say) -> list[tuple[PrunedPoint, Graph]]:
     points, plan = [], job.plan
     results = searched(point_of, wanted, job, scheduler=plan.scheduler, workers=plan.workers, name=lambda w: w.name)
-    for one, point in results:
+    for point_wanted, point in results:
         points.append(point)
-        say(f"{one.name}: {len(points)} of {len(wanted)} points")
+        say(f"{point_wanted.name}: {len(points)} of {len(wanted)} points")
     return points
 
 
 def point_of(job: _Job, wanted: _Wanted) -> tuple[PrunedPoint, Graph]:
-    """Evaluates a pruning step: refits, optionally fine-tunes, and measures."""
-    ways, number = job.ways, wanted.number
-    graph = ways.refit(number, job.cases)
+    """Evaluates a point: refits the weights, optionally fine-tunes, measures costs and accuracy."""
+    schedule, number = job.schedule, wanted.number
+    graph = schedule.refit(number, job.cases)
     if job.plan.fine_tune and number:
         graph = _tuned(job, graph, number)
     integer = quantized_graph(graph, job.data.cases(graph))
@@ -356,24 +359,24 @@ def point_of(job: _Job, wanted: _Wanted) -> tuple[PrunedPoint, Graph]:
         costs = costs_of(integer, replace(job.settings, flash=wanted.flash), run=job.run)
     except BudgetError:
         costs = None
-    far = distances(ways.graph, graph, job.others) if number else 0.0
-    point = PrunedPoint(wanted.name, ways.macs(number), costs, -10 * log10(far) if far > 0.0 else inf)
+    far = distances(schedule.graph, graph, job.others) if number else 0.0
+    point = PrunedPoint(wanted.name, schedule.macs(number), costs, -10 * log10(far) if far > 0.0 else inf)
     if job.test is None:
         return point, graph
     return replace(point, score=score(graph, job.test), int8_score=score(integer, job.test)), graph
 
 
 def _tuned(job: _Job, graph: Graph, number: int) -> Graph:
-    """Fine-tunes with labels, where the data has them, and by distillation from the unpruned model."""
+    """Fine-tunes a pruned graph on labels (if any) and by distillation from the unpruned model."""
     tuning = import_module(TUNING)
     how = tuning.Tuning(job.plan.fine_tune, job.plan.augment, job.plan.device)
-    tuned: Graph = tuning.fine_tuned(graph, job.teacher, job.data, job.ways.kept(number), how)
+    tuned: Graph = tuning.fine_tuned(graph, job.teacher, job.data, job.schedule.kept(number), how)
     return tuned
 
 
-def _taught(job: _Job) -> Graph:
-    """The unpruned model, fine-tuned in the same way."""
+def _tuned_teacher(job: _Job) -> Graph:
+    """The unpruned model, fine-tuned with the same settings."""
     tuning = import_module(TUNING)
     how = tuning.Tuning(job.plan.fine_tune, job.plan.augment, job.plan.device)
-    taught: Graph = tuning.taught(job.teacher, job.data, how)
+    taught: Graph = tuning.tuned_teacher(job.teacher, job.data, how)
     return taught

@@ -1,4 +1,4 @@
-"""How much is pruned, how, and for what, as keywords of `mote.prune` and as a record."""
+"""Options of `mote.prune`, as keyword arguments and as a record."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from mote.optimize.compress.prune.limits import PruningTarget, limit_of
 from mote.optimize.compress.prune.schedule import KINDS
 
 SAMPLES = 256
-"""Default number of samples that weights are refitted with, evenly spread over the data."""
+"""Default number of samples for refitting weights, evenly spaced over the data."""
 
 
 class PruneOptions(ReadKeywords, total=False):
-    """Keywords of `mote.prune`: those for reading the model, and the fields of `PruningPlan`."""
+    """Keyword arguments of `mote.prune`: those for reading the model and the fields of `PruningPlan`."""
 
     kind: str
     macs: int | str | None
@@ -40,7 +40,7 @@ class PruneOptions(ReadKeywords, total=False):
 
 @dataclass(frozen=True, kw_only=True)
 class PruningPlan:
-    """How much is pruned, how, and for what."""
+    """Kind of pruning, target cost, and how weights are refitted or fine-tuned."""
 
     kind: str = "channels"
     macs: int | str | None = None
@@ -49,7 +49,7 @@ class PruningPlan:
     target: str | Path | Target = TARGET
     optimize: str = ""
     fine_tune: int = 0
-    """Epochs of training."""
+    """Epochs of fine-tuning."""
     augment: str = ""
     device: str = "auto"
     samples: int = SAMPLES
@@ -78,10 +78,10 @@ class PruningPlan:
 
     @property
     def limit(self) -> PruningTarget:
-        """The cost to reach."""
+        """The pruning target."""
         return limit_of(macs=self.macs, flash=self.flash, cycles=self.cycles)
 
     def settings(self, **reading: Any) -> Settings:
-        """The settings that costs are those of."""
+        """Compiler settings for cost estimates."""
         policy = self.optimize or ("size" if self.kind == "clusters" else "balanced")
         return make_settings(self.target, optimize=policy, **reading)

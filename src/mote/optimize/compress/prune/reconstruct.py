@@ -1,5 +1,5 @@
-"""Refits the remaining weights layer by layer: least squares between each layer's outputs in the pruned and the
-original network on calibration data."""
+"""Refits remaining weights layer by layer: least squares between a layer's outputs in the pruned and in the original
+network on calibration data."""
 
 from __future__ import annotations
 
@@ -19,24 +19,25 @@ from mote.optimize.compress.prune.layers import (
     Reals,
     WeightMatrix,
     float_layers,
-    held,
     matrix,
+    ridge_of,
     rows,
     wanted_rows,
     with_matrices,
 )
 
 RIDGE = 0.05
-"""Ridge regularization towards the original weights, as a share of the inputs' energy."""
+"""Ridge regularization towards the original weights, relative to the inputs' energy."""
 MOST_BYTES = 1 << 28
-"""The largest tensor, over all calibration samples used at once, in bytes."""
+"""Memory limit in bytes for one tensor over all calibration samples."""
 
 Kept = Mapping[int, Array]
-"""Masks of nonzero weights in a layer's matrix, by output; layers without one keep all."""
+"""Masks of the weights to keep in layers' matrices, by output tensor; layers without a mask keep all."""
 
 
 Shape = Callable[[int, Gram, Reals], Reals]
-"""Projects optimal weights of a layer (by output) to allowed ones, given the Gram matrix of its inputs."""
+"""Projects a layer's optimal weights to allowed ones (clusters); arguments are its output tensor, the Gram matrix of
+its inputs, and the weights."""
 
 
 def refitted(
@@ -46,24 +47,24 @@ def refitted(
     kept: Kept | None = None,
     shape: Shape | None = None,
 ) -> Graph:
-    """`after` with weights fitted to the results of `before`. Tensor ids are the same, and `Tensor.kept` lists the
-    remaining channels. With `shape`, later layers compensate for the projection of earlier ones."""
-    cases = _affordable(before, cases)
+    """The graph `after` with weights refitted to reproduce the layer outputs of `before`. Tensor ids must agree;
+    `Tensor.kept` lists remaining channels. With `shape`, later layers compensate for the projection of earlier ones."""
+    cases = _within_memory(before, cases)
     layers = {op.outputs[0]: op for op in float_layers(before)}
     counts = {y: wanted_rows(matrix(before, op)) for y, op in layers.items()}
     matrices: dict[int, Reals] = {}
-    targets = {op.outputs[0]: given for op, given in _walk(before, cases, counts, matrices)}
-    for op, given in _walk(after, cases, counts, matrices):
+    targets = {op.outputs[0]: given for op, given in _layer_inputs(before, cases, counts, matrices)}
+    for op, given in _layer_inputs(after, cases, counts, matrices):
         y = op.outputs[0]
         wanted = targets.pop(y) @ _rows_left(before, after, layers[y]).T
-        matrices[y] = _solved(given, wanted, matrix(after, op), None if kept is None else kept.get(y))
+        matrices[y] = _least_squares(given, wanted, matrix(after, op), None if kept is None else kept.get(y))
         if shape is not None:
             matrices[y] = shape(y, Gram(given.T @ given / len(given)), matrices[y])
     return with_matrices(after, matrices)
 
 
 def _rows_left(before: Graph, after: Graph, op: Layer) -> Reals:
-    """Rows of a layer's matrix for the remaining outputs."""
+    """Rows of a layer's weight matrix for its remaining outputs."""
     own, y = matrix(before, op).weights, after.tensors[op.outputs[0]]
     if y.kept is None:
         return own
@@ -72,16 +73,16 @@ def _rows_left(before: Graph, after: Graph, op: Layer) -> Reals:
 
 
 def _positions(before: Graph, t: int, kept: tuple[int, ...]) -> Ints:
-    """Indices of the file's channels in a graph that may already lack some."""
+    """Positions of the remaining channels `kept` (numbered as in the file) in a graph that may already lack some."""
     earlier = before.tensors[t].kept
     return np.array(kept) if earlier is None else np.searchsorted(np.array(earlier), np.array(kept))
 
 
-def _walk(
+def _layer_inputs(
     graph: Graph, cases: Sequence[Mapping[int, Array]], counts: Mapping[int, int], matrices: Mapping[int, Reals]
 ) -> Iterator[tuple[Layer, Reals]]:
-    """The layers in order, each with a number of input rows. The caller updates a layer's matrix in `matrices` before
-    it continues."""
+    """Runs the graph on samples and yields each layer with sampled input rows. The caller may put a new weight matrix
+    into `matrices` before it continues."""
     layers = {id(op) for op in float_layers(graph)}
     last = {t: op for op in graph.ops for t in op.inputs}
     known = {t: np.concatenate([case[t] for case in cases]) for t in graph.inputs}
@@ -105,10 +106,10 @@ def _outputs(graph: Graph, op: Op, known: Mapping[int, Array]) -> dict[int, Arra
     return dict(zip(op.outputs, batch.apply(graph, op, given), strict=True))
 
 
-def _solved(given: Reals, wanted: Reals, now: WeightMatrix, kept: Array | None) -> Reals:
-    """Least-squares weights, regularized towards the current ones."""
+def _least_squares(given: Reals, wanted: Reals, now: WeightMatrix, kept: Array | None) -> Reals:
+    """Least-squares weights, regularized towards the current ones; entries outside of the mask are zero."""
     products, cross = given.T @ given, given.T @ wanted
-    ridge = held(products, RIDGE)
+    ridge = ridge_of(products, RIDGE)
     products = products + np.diag(ridge)
     cross = cross + ridge[:, None] * now.weights.T
     if kept is None:
@@ -122,8 +123,8 @@ def _solved(given: Reals, wanted: Reals, now: WeightMatrix, kept: Array | None) 
     return solved
 
 
-def _affordable(graph: Graph, cases: Sequence[Mapping[int, Array]]) -> Sequence[Mapping[int, Array]]:
-    """As many cases, evenly spread, as fit the memory limit."""
+def _within_memory(graph: Graph, cases: Sequence[Mapping[int, Array]]) -> Sequence[Mapping[int, Array]]:
+    """Evenly spaced samples, as many as fit the memory limit."""
     largest = max((t.size * 4 for t in graph.tensors.values() if t.data is None), default=1)
     most = max(1, MOST_BYTES // largest)
     return cases if len(cases) <= most else [cases[i * len(cases) // most] for i in range(most)]

@@ -1,6 +1,6 @@
-"""Pruning schedules: numbered steps from the unpruned model (0) to the most pruned one, each cheaper than the last.
+"""Pruning schedules: numbered steps from the unpruned model (0) to the most pruned one, with decreasing cost.
 
-The cuts of all steps are known at once, so searching is cheap; only the weights of the chosen step are refitted."""
+All steps are determined in advance, so that searching is cheap; only the chosen step's weights are refitted."""
 
 from __future__ import annotations
 
@@ -22,62 +22,62 @@ from mote.optimize.compress.prune.reconstruct import refitted
 
 Cases = Sequence[Mapping[int, Array]]
 Prices = Mapping[int, float]
-"""Costs of operators, by output."""
+"""Operator costs by output tensor."""
 
 WORTHS = tuple(float(worth) for worth in np.geomspace(0.01, 30.0, 25))
-"""Signal loss traded for a share of all bits, from negligible to destructive."""
+"""Steps of weight clustering: acceptable signal loss per share of all weight bits, from negligible to destructive."""
 
 
 @dataclass(frozen=True)
 class Change:
-    """The remaining size of a layer, and its original one."""
+    """A layer's count (channels, weights or distinct weights) before and after pruning."""
 
     index: int
-    """The layer's number."""
+    """Layer number."""
     op: str
-    """The operator."""
+    """Operator kind."""
     name: str
     """The name of the layer."""
     before: int
-    """The count in the model."""
+    """Count in the original model."""
     after: int
-    """The count that is left."""
+    """Count after pruning."""
     short: str = ""
     """The layer's short name, the same in all reports."""
 
     @classmethod
     def of(cls, graph: Graph, op: Op, before: int, after: int) -> Self:
-        """The change of a layer of a graph."""
+        """The counts of a layer, with its number and names from the graph."""
         return cls(graph.layer_of(op), op.kind, op.name, before, after, graph.short_name(op))
 
 
-class Ways(Protocol):
-    """The pruning schedule of a model."""
+class PruningSchedule(Protocol):
+    """Protocol of a model's pruning schedule."""
 
     @property
     def graph(self) -> Graph:
-        """The model that is pruned."""
+        """The unpruned model."""
 
     @property
     def counts(self) -> str:
-        """The unit of `changes`."""
+        """Unit of the counts in `changes`."""
 
     def __len__(self) -> int: ...
 
     def cut(self, number: int) -> Graph:
-        """The graph of a step, without refitting."""
+        """The pruned graph of a step, without refitting."""
 
     def macs(self, number: int) -> int:
-        """The remaining MACs."""
+        """MACs of nonzero weights at a step."""
 
     def refit(self, number: int, cases: Cases) -> Graph:
-        """The graph of a step, refitted to calibration data."""
+        """The pruned graph of a step, refitted to calibration data."""
 
     def kept(self, number: int) -> Mapping[int, Mask]:
-        """Masks of nonzero weights in layers' matrices, by output."""
+        """Masks of nonzero weights at a step, by layer output."""
 
     def changes(self, number: int) -> list[Change]:
-        """The changed layers of a step."""
+        """The layers' counts at a step."""
 
 
 def macs_of(graph: Graph) -> dict[int, float]:
@@ -85,8 +85,8 @@ def macs_of(graph: Graph) -> dict[int, float]:
 
 
 @dataclass(frozen=True, eq=False)
-class ChannelWays:
-    """Removes whole channels."""
+class ChannelSchedule:
+    """Schedule that removes whole channels."""
 
     graph: Graph
     groups: ChannelGroups
@@ -94,7 +94,7 @@ class ChannelWays:
     counts = "channels"
 
     @classmethod
-    def of(cls, graph: Graph, cases: Cases, prices: Prices) -> ChannelWays:
+    def of(cls, graph: Graph, cases: Cases, prices: Prices) -> ChannelSchedule:
         tied = groups(graph)
         seen = grams(graph, cases)
         steps = channels.order(graph, tied, seen, sensitivities(graph, seen, cases), prices) if tied.families else []
@@ -122,15 +122,15 @@ class ChannelWays:
 
 
 @dataclass(frozen=True, eq=False)
-class BlockWays:
-    """Zeroes blocks of weights."""
+class BlockSchedule:
+    """Schedule that sets blocks of weights to zero."""
 
     graph: Graph
     drops: tuple[blocks.Drop, ...]
     counts = "weights"
 
     @classmethod
-    def of(cls, graph: Graph, cases: Cases, prices: Prices) -> BlockWays:
+    def of(cls, graph: Graph, cases: Cases, prices: Prices) -> BlockSchedule:
         seen = grams(graph, cases)
         return cls(graph, tuple(blocks.order(graph, seen, sensitivities(graph, seen, cases), prices)))
 
@@ -162,8 +162,8 @@ class BlockWays:
 
 
 @dataclass(frozen=True, eq=False)
-class ClusterWays:
-    """Clusters weights to few distinct values. Each layer is refitted at once and compensates for the rounding of
+class ClusterSchedule:
+    """Schedule that clusters weights to fewer distinct values; each layer is refitted to compensate for the rounding of
     earlier ones."""
 
     graph: Graph
@@ -173,7 +173,7 @@ class ClusterWays:
     counts = "distinct weights"
 
     @classmethod
-    def of(cls, graph: Graph, cases: Cases, prices: Prices) -> ClusterWays:
+    def of(cls, graph: Graph, cases: Cases, prices: Prices) -> ClusterSchedule:
         seen = grams(graph, cases)
         return cls(graph, cases, seen, sensitivities(graph, seen, cases))
 
@@ -217,7 +217,7 @@ class ClusterWays:
 
 
 def _distinct(graph: Graph, y: int) -> int:
-    """Distinct integers among a layer's quantized weights."""
+    """Number of distinct integers in a layer's weights after int8 quantization."""
     w = graph.producers[y].input(graph, 1)
     assert w.data is not None
     flat = w.data.reshape(w.shape[0], -1)
@@ -226,9 +226,9 @@ def _distinct(graph: Graph, y: int) -> int:
     return len(np.unique(np.rint(flat / steps)))
 
 
-KINDS: Mapping[str, type[ChannelWays] | type[BlockWays] | type[ClusterWays]] = {
-    "channels": ChannelWays,
-    "blocks": BlockWays,
-    "clusters": ClusterWays,
+KINDS: Mapping[str, type[ChannelSchedule] | type[BlockSchedule] | type[ClusterSchedule]] = {
+    "channels": ChannelSchedule,
+    "blocks": BlockSchedule,
+    "clusters": ClusterSchedule,
 }
-"""Pruning schedules by kind."""
+"""Pruning schedule classes by kind."""

@@ -1,1 +1,1 @@
-"""Post-training quantization: a float graph and calibration data in, an integer graph out."""
+"""Post-training quantization: turns a float graph and calibration data into an integer graph."""

@@ -1,8 +1,7 @@
-"""Attention masks before a softmax, reduced to values that leave quantization steps for the scores.
+"""Clamps attention masks before a softmax, so that they leave quantization steps for the scores.
 
-What attention must not see gets a score of minus infinity, or of minus a billion, so that the softmax makes zero of it.
-In integers such a number takes the whole range, and nothing is left to tell the other scores apart. It need not be
-further from them than where a softmax gives nothing."""
+Masked scores are minus infinity or about -1e9, so that their softmax is zero. Quantized, such values would take the
+whole range. A mask need not be lower than where the softmax vanishes."""
 
 from __future__ import annotations
 
@@ -24,33 +23,32 @@ from mote.ir.ops.reductions.softmax import Softmax
 HUGE = -1e4
 """Constants below this are masks, not scores."""
 DISTANCE = 10.0
-"""Distance of a masked score below every other one: its softmax is less than an int8 step, even where hundreds are
-masked."""
+"""Distance of masked scores below all others: their softmax is below an int8 step even if hundreds are masked."""
 
 
 @dataclass(frozen=True)
 class Mask:
-    """An operator that masks scores with a constant, and the tensors between it and the softmax."""
+    """An operator that applies a constant mask to scores, and the tensors from it to the softmax."""
 
     op: Op
     scores: int
     constant: Tensor
-    behind: tuple[int, ...]
+    masked_tensors: tuple[int, ...]
 
 
 @dataclass(frozen=True, eq=False)
-class Softened:
-    """A graph with masks that can be quantized."""
+class ClampedMasks:
+    """A graph with clamped masks, which can be quantized."""
 
     graph: Graph
     least: Mapping[int, float]
-    """Smallest meaningful values by tensor id: below them the softmax gives zero."""
+    """Smallest values that matter, by tensor id: below them the softmax is zero."""
 
 
-def softened(graph: Graph, cases: Sequence[Mapping[int, Array]]) -> Softened:
+def with_clamped_masks(graph: Graph, cases: Sequence[Mapping[int, Array]]) -> ClampedMasks:
     masks = [mask for op in graph.ops if isinstance(op, Softmax) and (mask := _mask(graph, op)) is not None]
     if not masks:
-        return Softened(graph, {})
+        return ClampedMasks(graph, {})
     ends = _ends(graph, cases, [mask.scores for mask in masks])
     changed: list[Tensor] = []
     least: dict[int, float] = {}
@@ -67,25 +65,25 @@ def softened(graph: Graph, cases: Sequence[Mapping[int, Array]]) -> Softened:
         changed.append(replace(mask.constant, id=new, data=np.where(data < HUGE, np.float32(hidden), data)))
         inputs = tuple(new if t == mask.constant.id else t for t in mask.op.inputs)
         ops[mask.op.index] = mask.op.with_(inputs=inputs)
-        least |= dict.fromkeys(mask.behind, low - DISTANCE)
-    return Softened(graph.with_ops(ops.values(), changed), least)
+        least |= dict.fromkeys(mask.masked_tensors, low - DISTANCE)
+    return ClampedMasks(graph.with_ops(ops.values(), changed), least)
 
 
 def _mask(graph: Graph, softmax: Softmax) -> Mask | None:
-    """The mask of a softmax, if there is one and nothing else reads the masked scores."""
-    behind = [softmax.inputs[0]]
-    while graph.only_consumer(behind[-1]) is not None and behind[-1] in graph.producers:
-        op = graph.producers[behind[-1]]
+    """The constant mask before a softmax; None without one, or if the masked scores have other readers."""
+    masked_tensors = [softmax.inputs[0]]
+    while graph.only_consumer(masked_tensors[-1]) is not None and masked_tensors[-1] in graph.producers:
+        op = graph.producers[masked_tensors[-1]]
         if isinstance(op, Add | Select):
             operands = op.inputs[-2:]
             constants = [t for t in operands if _hides(graph.tensors[t])]
             scores = [t for t in operands if graph.tensors[t].data is None]
             if len(constants) == len(scores) == 1:
-                return Mask(op, scores[0], graph.tensors[constants[0]], tuple(behind))
+                return Mask(op, scores[0], graph.tensors[constants[0]], tuple(masked_tensors))
             return None
         if not isinstance(op, Reshape | Transpose):
             return None
-        behind.append(op.inputs[0])
+        masked_tensors.append(op.inputs[0])
     return None
 
 

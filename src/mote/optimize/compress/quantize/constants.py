@@ -1,4 +1,4 @@
-"""Quantized weights and biases of layers."""
+"""Quantizes the weights and biases of layers."""
 
 from __future__ import annotations
 
@@ -18,16 +18,19 @@ from mote.optimize.compress.quantize.types.precision import Precision, Rounded
 
 
 @dataclass(frozen=True)
-class Chosen:
-    """Overrides for constants: integer weights by id in the float graph, and float biases by layer output (for layers
-    without a bias too)."""
+class ConstantOverrides:
+    """Precomputed constants: integer weights by float tensor id, and float biases by layer output (also for layers
+    without a bias)."""
 
     weights: Mapping[int, Rounded] = field(default_factory=dict)
     biases: Mapping[int, Array] = field(default_factory=dict)
 
 
-def layer_constants(graph: Graph, op: Op, input_scale: float, precision: Precision, chosen: Chosen) -> list[Tensor]:
-    """Quantized weights and bias of a layer, under the ids of the float ones; a new bias has the id ABSENT."""
+def layer_constants(
+    graph: Graph, op: Op, input_scale: float, precision: Precision, chosen: ConstantOverrides
+) -> list[Tensor]:
+    """Quantized weights and bias tensors of a layer, with the ids of the float ones; an added bias has the id
+    ABSENT."""
     w, b = op.input(graph, 1), op.tensor(graph, 2)
     assert w.data is not None
     axis = FAMILIES[type(op)].channel_axis
@@ -47,13 +50,13 @@ def layer_constants(graph: Graph, op: Op, input_scale: float, precision: Precisi
     return [weights, _bias(like, bias, np.float32(input_scale) * rounded.scale, precision)]
 
 
-LEAST_HALVED = 64
-"""Constants of fewer elements are not stored as float16."""
+LEAST_FLOAT16 = 64
+"""Constants with fewer elements stay float32 instead of float16."""
 
 
-def halved(t: Tensor) -> Tensor | None:
-    """A float constant as float16; None for other constants, small ones, and values out of range."""
-    if t.data is None or t.dtype != DType.FLOAT32 or t.size < LEAST_HALVED:
+def as_float16(t: Tensor) -> Tensor | None:
+    """A float constant rounded to float16; None for other constants, small ones, and values out of range."""
+    if t.data is None or t.dtype != DType.FLOAT32 or t.size < LEAST_FLOAT16:
         return None
     with np.errstate(over="ignore"):
         data = t.data.astype(np.float16).astype(np.float32)
@@ -61,7 +64,7 @@ def halved(t: Tensor) -> Tensor | None:
 
 
 def _bias(like: Tensor, bias: Array, products: NDArray[np.float32], precision: Precision) -> Tensor:
-    """A bias in units of products: int64 for int16 activations."""
+    """A bias quantized with the accumulator's scale; int64 for int16 activations."""
     dtype = DType.INT64 if precision.activations == DType.INT16 else DType.INT32
     quant = Quantization(products, np.zeros(products.size, np.int64))
     return replace(like, dtype=dtype, data=bias_steps(bias, products, dtype), quant=quant)

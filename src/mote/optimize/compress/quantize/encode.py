@@ -1,4 +1,4 @@
-"""Quantization of values: scales and zero points from ranges, weights and biases as integers."""
+"""Quantization arithmetic: scales and zero points from ranges, weights and biases as integers."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from mote.ir.graph.tensor import Array
 from mote.ir.graph.types import DType
 
 LEAST_SCALE = 2.0**-30
-"""Smallest scale, so that no product of scales underflows float32 in a file."""
+"""Smallest scale, so that no product of scales underflows float32."""
 MOST_BIAS = 1 << 30
-"""Bound for biases, so that accumulators fit 32 bits."""
+"""Maximum absolute bias, so that accumulators fit 32 bits."""
 
 Range = tuple[float, float]
 
 
 def steps(low: float, high: float, dtype: DType) -> Quantization:
-    """Scale and zero point of a float range, widened to include zero: int16 is symmetric, int8 affine."""
+    """Scale and zero point for a float range, extended to include zero: symmetric for int16, affine for int8."""
     low, high = min(low, 0.0), max(high, 0.0)
     if dtype == DType.INT16:
         return one_scale(_scale(max(-low, high) / dtype.limits[1]), 0)
@@ -28,7 +28,7 @@ def steps(low: float, high: float, dtype: DType) -> Quantization:
 
 
 def _scale(real: float) -> float:
-    """A scale as a file stores it; 1 for a tensor that is always zero."""
+    """A scale rounded to float32; 1 for a tensor that is always zero."""
     return float(np.float32(max(real, LEAST_SCALE))) if real > 0 else 1.0
 
 
@@ -37,7 +37,7 @@ def one_scale(scale: float, zero_point: int) -> Quantization:
 
 
 def in_steps(values: Array, quant: Quantization, dtype: DType) -> Array:
-    """Quantizes floats with one scale: rounded to nearest, clamped."""
+    """Quantizes floats per tensor: rounded to nearest, clamped."""
     rounded = np.round(values.astype(np.float64) / float(quant.scale[0])) + int(quant.zero_point[0])
     return np.clip(rounded, *dtype.limits).astype(dtype.numpy)
 
@@ -51,8 +51,8 @@ def real_numbers(values: Array, quant: Quantization | None) -> NDArray[np.float6
 def weight_scales(
     weights: Array, axis: int | None, most: int, bias: Array | None = None, input_scale: float = 1.0
 ) -> NDArray[np.float32]:
-    """Symmetric scales with which the largest weight of each channel (of the tensor, without an axis) becomes `most`;
-    large enough for biases to fit 32 bits."""
+    """Symmetric scales per channel (per tensor if `axis` is None) that map the largest weight to `most`, large enough
+    for biases to fit 32 bits."""
     others = tuple(i for i in range(weights.ndim) if i != axis)
     largest = np.abs(weights.astype(np.float64)).max(axis=others, initial=0.0) / most
     if bias is not None:
@@ -69,7 +69,7 @@ def weight_steps(weights: Array, scales: NDArray[np.float32], axis: int, most: i
 
 
 def along(scales: NDArray[np.float32], axis: int, rank: int) -> NDArray[np.float64]:
-    """Per-channel scales in a shape that broadcasts over weights."""
+    """Per-channel scales reshaped to broadcast over weights."""
     wide = scales.astype(np.float64)
     return wide if wide.size == 1 else wide.reshape([-1 if i == axis else 1 for i in range(rank)])
 

@@ -1,4 +1,5 @@
-"""Calibration of values inside layers that are no tensors of the graph: cells of an LSTM, for example."""
+"""Calibrates intermediate values of composite layers that are not tensors of the float graph, such as an LSTM's cell
+state."""
 
 from __future__ import annotations
 
@@ -14,23 +15,23 @@ from mote.optimize.compress.quantize.composites import COMPOSITES
 from mote.optimize.compress.quantize.encode import Range
 
 Insides = Mapping[int, Mapping[str, Range]]
-"""Ranges of internal values by name, by the id of a layer's first output."""
+"""Ranges of intermediate values: by layer output, then by name."""
 
 
-def followed(
+def recording_insides(
     graph: Graph, batches: Iterator[dict[int, Array]], insides: dict[int, dict[str, Range]]
 ) -> Iterator[dict[int, Array]]:
-    """Batches of all tensors of a graph, without initial states; updates `insides` with the ranges of internal
-    values."""
+    """Passes through batches of activations (without initial states) and records the ranges of intermediate values in
+    `insides`."""
     before = {s.before for s in graph.states}
     layers = [op for op in graph.ops if type(op) in COMPOSITES and COMPOSITES[type(op)].problem(graph, op) is None]
     for values in batches:
         for op in layers:
-            _look(graph, op, values, insides.setdefault(op.outputs[0], {}))
+            _record(graph, op, values, insides.setdefault(op.outputs[0], {}))
         yield {t: value for t, value in values.items() if t not in before}
 
 
-def _look(graph: Graph, op: Op, values: Mapping[int, Array], ranges: dict[str, Range]) -> None:
+def _record(graph: Graph, op: Op, values: Mapping[int, Array], ranges: dict[str, Range]) -> None:
     def see(name: str, value: Array) -> None:
         low, high = ranges.get(name, (0.0, 0.0))
         ranges[name] = min(low, float(np.min(value))), max(high, float(np.max(value)))

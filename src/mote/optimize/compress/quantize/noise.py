@@ -1,4 +1,4 @@
-"""Quantization noise of each layer: signal-to-noise ratios."""
+"""Signal-to-noise ratios of quantized layers."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from mote.ir.graph.types import DType
 from mote.optimize.compress.quantize.encode import in_steps, real_numbers
 
 AT_ONCE = 16
-"""Cases whose tensors are all in memory at once."""
+"""Number of samples whose tensors are in memory at once."""
 
 
-def given(graph: Graph, case: Mapping[int, Array]) -> dict[int, Array]:
-    """Float inputs as a quantized graph takes them."""
+def graph_inputs(graph: Graph, case: Mapping[int, Array]) -> dict[int, Array]:
+    """Float inputs, quantized if the graph's inputs are."""
     inputs = {}
     for t, value in case.items():
         tensor = graph.tensors[t]
@@ -27,14 +27,13 @@ def given(graph: Graph, case: Mapping[int, Array]) -> dict[int, Array]:
 
 
 def signal_to_noise(exact: Graph, other: Graph, cases: Sequence[Mapping[int, Array]]) -> dict[int, float]:
-    """Signal-to-noise ratio in dB of every float activation that both graphs have, the second one's dequantized;
-    infinite where nothing is lost."""
+    """Signal-to-noise ratio in dB of every float activation that both graphs compute; infinite if equal."""
     shared = [t for t in exact.producers if t in other.producers and exact.tensors[t].dtype == DType.FLOAT32]
     signal, wrong = dict.fromkeys(shared, 0.0), dict.fromkeys(shared, 0.0)
     for first in range(0, len(cases), AT_ONCE):
         chunk = cases[first : first + AT_ONCE]
         wanted = _joined(exact, chunk, shared)
-        got = _joined(other, [given(other, case) for case in chunk], shared)
+        got = _joined(other, [graph_inputs(other, case) for case in chunk], shared)
         for t in shared:
             real = real_numbers(got[t], other.tensors[t].quant)
             signal[t] += float(np.square(wanted[t].astype(np.float64)).sum())

@@ -41,28 +41,28 @@ from mote.optimize.compress.quantize.types.precision import Precision, Scheme
 from mote.optimize.compress.quantize.types.type_assignment import is_real
 
 MOST_SAMPLES = 512
-"""Default limit of calibration samples: more take longer and change nothing."""
+"""Default maximum number of calibration samples; more take longer without gain."""
 MOST_COMPARED = 64
-"""Calibration samples that layer noise is measured on."""
+"""Number of calibration samples on which layer noise is measured."""
 RANDOM_CASES = 16
 INTEGERS = (DType.INT8, DType.UINT8, DType.INT16, DType.UINT16)
-"""Activation types of models that are already quantized."""
+"""Activation types by which an already quantized model is recognized."""
 
 
 @dataclass(frozen=True)
 class QuantizedLayer:
-    """An operator of the model in normal form, and its quantization."""
+    """Report of one operator's quantization."""
 
     index: int
-    """The number by which precisions are chosen."""
+    """Layer number, by which `layers` chooses precisions."""
     name: str
     """The name of the layer."""
     op: str
-    """The operator."""
+    """Operator kind."""
     precision: str
     """The precision of the layer."""
     reason: str
-    """The reason for another precision than requested; empty where there is none."""
+    """Why the precision differs from the requested one; empty if it does not."""
     low: float | None
     """Lower end of the output's calibrated range; None for outputs that are not float."""
     high: float | None
@@ -72,8 +72,8 @@ class QuantizedLayer:
     zero_point: int | None
     """Zero point of a quantized output."""
     noise: float | None
-    """Signal-to-noise ratio of the output in dB, against the float model on calibration data; None where nothing is
-    lost, or there was no data."""
+    """Signal-to-noise ratio of the output in dB, against the float model on calibration data; None if equal or without
+    data."""
     short: str = ""
     """The layer's short name, the same in all reports."""
 
@@ -83,33 +83,33 @@ class Quantized:
     """A quantized model as a `.tflite` file."""
 
     model: str
-    """The model's file, or what its object is called."""
+    """Model file name, or a description of the model object."""
     format: str
     """The format of the float model."""
     precision: str
-    """The precision that was asked for."""
+    """Requested precision."""
     data: bytes
-    """The file."""
+    """Contents of the `.tflite` file."""
     graph: Graph
-    """The graph of the file."""
+    """Quantized graph."""
     float_graph: Graph
     """The float model in normal form."""
     layers: tuple[QuantizedLayer, ...]
-    """The layers and their quantization."""
+    """Reports of the layers."""
     inputs: list[Edge]
-    """The inputs of the file."""
+    """Inputs of the quantized model."""
     outputs: list[Edge]
-    """The outputs of the file."""
+    """Outputs of the quantized model."""
     samples: int
-    """Calibration samples used; 0: none, or random ones."""
+    """Number of calibration samples used; 0 for none or random ones."""
     methods: Methods
-    """The methods that were used."""
+    """Quantization methods that were used."""
     warnings: tuple[str, ...]
     """Warnings about the model and the data."""
     available: int = 0
-    """Calibration samples available; 0: as many as were used."""
+    """Number of calibration samples available; 0 if all were used."""
     notes: tuple[str, ...] = ()
-    """Differences between the file and the model."""
+    """Notes on how the file differs from the model."""
 
     def __repr__(self) -> str:
         return (
@@ -137,7 +137,7 @@ class Quantized:
         write_file(str(path), self.data, IDENTIFIER, IDENTIFIER_AT)
 
     def json(self) -> dict[str, Any]:
-        """All fields but the file and the graphs as JSON types."""
+        """The result as JSON types, without file and graphs."""
         return {
             "model": self.model,
             "format": self.format,
@@ -155,7 +155,8 @@ class Quantized:
 
 
 class QuantizeOptions(ReadKeywords, total=False):
-    """Keywords of `mote.quantize`: those for reading the model, and the fields of `QuantizationPlan` and `Methods`."""
+    """Keyword arguments of `mote.quantize`: those for reading the model and the fields of `QuantizationPlan` and
+    `Methods`."""
 
     precision: str
     layers: Mapping[int, str] | None
@@ -172,21 +173,21 @@ class QuantizeOptions(ReadKeywords, total=False):
 
 @dataclass(frozen=True, kw_only=True)
 class QuantizationPlan:
-    """The precisions and types that a model is quantized to, and its calibration data."""
+    """Precisions, input and output types, and calibration data options of `mote.quantize`."""
 
     precision: str = Precision.INT8
     layers: Mapping[int, str] | None = None
-    """Precisions of some layers, by their numbers."""
+    """Precisions of individual layers by layer number."""
     io: str = "int8"
     random_calibration: bool = False
     edges: str = EDGES[0]
     inputs: str = ""
-    """The arrays or columns of the data that are inputs; empty: all but labels."""
+    """Names of the data's arrays or columns that are inputs; empty for all but labels."""
     samples: int = MOST_SAMPLES
 
     @property
     def scheme(self) -> Scheme:
-        """The precisions of all layers."""
+        """Precisions of all layers."""
         return scheme_of(self.precision, self.layers)
 
 
@@ -218,25 +219,25 @@ def post_training(
         graph = checked(model_read.graph(), scheme)
         if plan.random_calibration:
             methods = replace(methods, equalize=False, correct_biases=False, rounding="nearest")
-            given = None
+            samples = None
         else:
-            given = _calibration_data(data, plan)
-        cases = stimuli(graph, RANDOM_CASES, 0) if plan.random_calibration else given.cases(graph) if given else []
-        odd = () if given is None else scale_warnings(model_read.graph(), given)
+            samples = _calibration_data(data, plan)
+        cases = stimuli(graph, RANDOM_CASES, 0) if plan.random_calibration else samples.cases(graph) if samples else []
+        data_warnings = () if samples is None else scale_warnings(model_read.graph(), samples)
         result = _result(graph, _calibrated(graph, cases, plan.samples), scheme, methods, plan.io, say)
-        made = written(
+        file = written(
             source,
             result,
             scheme,
-            (*model_read.warnings, *odd),
+            (*model_read.warnings, *data_warnings),
             random=plan.random_calibration,
-            preprocess=(given.steps if given else "") or model_read.preprocess,
+            preprocess=(samples.steps if samples else "") or model_read.preprocess,
         )
-        return replace(made, available=0 if plan.random_calibration else len(cases))
+        return replace(file, available=0 if plan.random_calibration else len(cases))
 
 
 def _calibration_data(data: Any, plan: QuantizationPlan) -> Dataset | None:
-    """The data that calibrates; None where no layer needs any."""
+    """Opens the calibration data; None if no layer needs any."""
     if data is not None:
         return dataset(data, inputs=plan.inputs)
     if any(p.integer for p in (plan.scheme.default, *plan.scheme.layers.values())):
@@ -249,7 +250,7 @@ def _calibration_data(data: Any, plan: QuantizationPlan) -> Dataset | None:
 
 
 def quantized_graph(graph: Graph, cases: Sequence[Mapping[int, Array]]) -> Graph:
-    """The graph of the file that `post_training` makes of a float graph by default, with all this data."""
+    """The int8 graph that `post_training` makes of a float graph with default options and this calibration data."""
     scheme = scheme_of(Precision.INT8)
     normalized = checked(graph, scheme)
     chosen = _calibrated(normalized, cases, MOST_SAMPLES)
@@ -265,8 +266,8 @@ def written(
     random: bool = False,
     preprocess: str = "",
 ) -> Quantized:
-    """Writes a quantization result as a file; `random`: calibration data was random; `preprocess`: the steps that made
-    the calibration data, which the file's metadata then has."""
+    """Exports a quantization result as a `.tflite` file. `random`: calibration data was random; `preprocess`:
+    preprocessing steps of the calibration data, stored in the file's metadata."""
     graph, given = result.integers.graph, result.prepared
     exported = export(graph, source.where, RANDOM if random else "", preprocess)
     return Quantized(
@@ -287,19 +288,19 @@ def written(
 
 
 def scheme_of(precision: str, layers: Mapping[int, str] | None = None) -> Scheme:
-    """The scheme of the precisions that users name, for all layers and for some by number."""
+    """Parses the precisions that users name, for all layers and for some by number."""
     return Scheme(_precision(precision), {i: _precision(p) for i, p in (layers or {}).items()})
 
 
 def spread(cases: Sequence[Mapping[int, Array]], most: int) -> Sequence[Mapping[int, Array]]:
-    """A number of cases, evenly spread over the data, which may be sorted by class; 0: all."""
+    """At most `most` samples (0: all), evenly spaced, since data may be sorted by class."""
     if not most or len(cases) <= most:
         return cases
     return [cases[i] for i in np.linspace(0, len(cases) - 1, most).round().astype(int)]
 
 
 def _calibrated(graph: Graph, cases: Sequence[Mapping[int, Array]], most: int) -> Sequence[Mapping[int, Array]]:
-    """The calibration cases: the first ones of a stream, else evenly spread ones."""
+    """At most `most` calibration samples: the first ones of a stream, else evenly spaced ones."""
     return cases[:most] if most and is_stream(graph) else spread(cases, most)
 
 
@@ -312,11 +313,11 @@ def _precision(text: str) -> Precision:
 
 
 def checked(graph: Graph, scheme: Scheme) -> Graph:
-    """The normal form of a model; refuses what cannot be quantized."""
+    """The model in normal form; raises an error if it cannot be quantized."""
     for op in graph.ops:
-        if (whole := _whole(graph, op)) is not None:
+        if (dtype := _quantized_type(graph, op)) is not None:
             raise MoteError(
-                f"the model is quantized already: it has {whole} numbers",
+                f"the model is quantized already: it has {dtype} numbers",
                 where=op.where,
                 remedy="quantize the float model that it was made from",
             )
@@ -328,8 +329,8 @@ def checked(graph: Graph, scheme: Scheme) -> Graph:
     return normalized
 
 
-def _whole(graph: Graph, op: Op) -> DType | None:
-    """The type of a quantized input or output of an operator, if it has one."""
+def _quantized_type(graph: Graph, op: Op) -> DType | None:
+    """Integer type of an operator's quantized input, output or weights; None if it is float."""
     tensors = [graph.tensors[t] for t in (*op.inputs, *op.outputs) if t != ABSENT]
     if isinstance(op, BlockwiseFullyConnected | BlockwiseLookup):
         return op.input(graph, 1).dtype
@@ -339,9 +340,9 @@ def _whole(graph: Graph, op: Op) -> DType | None:
 def _result(
     graph: Graph, cases: Sequence[Mapping[int, Array]], scheme: Scheme, methods: Methods, io: str, say: Say
 ) -> QuantizationResult:
-    seen = prepared(graph, cases, methods, scheme.default, counted(say, "calibrating"))
+    calibrated = prepared(graph, cases, methods, scheme.default, counted(say, "calibrating"))
     say("choosing integers...")
-    result = finished(seen, scheme, io=io, done=counted(say, "rounding the weights of layers"))
+    result = finished(calibrated, scheme, io=io, done=counted(say, "rounding the weights of layers"))
     precisions = result.integers.precisions
     gained = [op for op in graph.ops if precisions.get(op.index, Precision.FLOAT32) is not Precision.FLOAT32]
     if not any(op.macs(graph) or precisions[op.index] is Precision.FLOAT16 for op in gained):
@@ -354,21 +355,21 @@ def _result(
 
 
 def _layers(result: QuantizationResult, cases: Sequence[Mapping[int, Array]]) -> tuple[QuantizedLayer, ...]:
-    exact, made, ranges = result.prepared.exact, result.integers, result.prepared.ranges
-    noise = signal_to_noise(exact, made.graph, _calibrated(exact, cases, MOST_COMPARED)) if cases else {}
+    exact, quantized, ranges = result.prepared.exact, result.integers, result.prepared.ranges
+    noise = signal_to_noise(exact, quantized.graph, _calibrated(exact, cases, MOST_COMPARED)) if cases else {}
     layers = []
     for op in exact.ops:
         t = op.outputs[0]
         low, high = ranges.get(t, (None, None)) if is_real(exact, t) else (None, None)
-        quant = made.graph.tensors[t].quant if t in made.graph.tensors else None
+        quant = quantized.graph.tensors[t].quant if t in quantized.graph.tensors else None
         decibels = noise.get(t)
         layers.append(
             QuantizedLayer(
                 index=op.index,
                 name=op.name or exact.tensors[t].name,
                 op=op.kind,
-                precision=made.precisions.get(op.index, exact.tensors[t].dtype),
-                reason=made.refused.get(op.index, ""),
+                precision=quantized.precisions.get(op.index, exact.tensors[t].dtype),
+                reason=quantized.refused.get(op.index, ""),
                 low=low,
                 high=high,
                 scale=None if quant is None else float(quant.scale[0]),

@@ -1,8 +1,8 @@
-"""Quantizes a float graph, given the ranges of its tensors and a scheme of precisions.
+"""Builds the integer graph from a float graph, activation ranges and a scheme of precisions.
 
-Each operator gets a precision; then tensors get types and scales (`type_assignment.py`), and operators and constants
-are written anew over these, with conversions where a reader wants another type than the writer makes. An operator that
-does not support its scales falls back to float, and the graph is quantized again."""
+Operators get precisions, tensors get types and scales (`type_assignment.py`); then operators and constants are
+rewritten, with conversions where a reader needs another type than the writer's. If an operator does not support its
+scales it falls back to float, and the graph is quantized again."""
 
 from __future__ import annotations
 
@@ -21,15 +21,21 @@ from mote.ir.ops.elementwise.quantize import Dequantize, Quantize, Rescale
 from mote.ir.ops.moves.pad_concat_transpose import Pad
 from mote.optimize.compress.quantize.composites import COMPOSITES
 from mote.optimize.compress.quantize.composites.scope import CompositeBuilder
-from mote.optimize.compress.quantize.constants import Chosen, halved, layer_constants
+from mote.optimize.compress.quantize.constants import ConstantOverrides, as_float16, layer_constants
 from mote.optimize.compress.quantize.encode import in_steps
 from mote.optimize.compress.quantize.inside import Insides
 from mote.optimize.compress.quantize.types.litert_rules import FAMILIES, Rule, has_weights
 from mote.optimize.compress.quantize.types.precision import Precision, Rounded, Scheme
-from mote.optimize.compress.quantize.types.type_assignment import Ranges, TypeAssignment, TypedTensor, held, is_real
+from mote.optimize.compress.quantize.types.type_assignment import (
+    Ranges,
+    TypeAssignment,
+    TypedTensor,
+    assign_types,
+    is_real,
+)
 
 IO = ("int8", "float32")
-"""Types of the model's inputs and outputs: those of its layers, or float."""
+"""Values of the option `io`: integer inputs and outputs in the layers' types, or float."""
 NO_FAMILY = "there are no integers that LiteRT computes it with"
 COMPUTED = "its weights are computed"
 UNSEEN = "calibration has not shown what is inside of it"
@@ -38,16 +44,16 @@ NO_FOUR_BITS = "LiteRT has no int4 weights for it: they are int8"
 
 @dataclass(frozen=True)
 class Integers:
-    """A quantized graph, with the precision of each operator."""
+    """A quantized graph with the precision of each operator."""
 
     graph: Graph
     precisions: Mapping[int, Precision]
-    """Precision of each float operator, by its number."""
+    """Precision by number of the float operator."""
     whole: Mapping[int, Op]
-    """Quantized operators by the numbers of the float ones. Their inputs may be copies, in another type, of the
-    original tensors."""
+    """Quantized operators by number of the float operator. Their inputs may be converted copies of the original
+    tensors."""
     refused: Mapping[int, str]
-    """Reasons why operators have another precision than requested."""
+    """Why operators do not have the requested precision, by number."""
 
 
 def quantized(
@@ -60,10 +66,9 @@ def quantized(
     biases: Mapping[int, Array] | None = None,
     insides: Insides | None = None,
 ) -> Graph:
-    """The integer graph of a float graph in normal form. Its tensors have the ids of the float ones; what is converted
-    between them is `inner`. `weights` overrides
-    quantized weights by float id, `biases` float biases by layer output."""
-    chosen = Chosen(weights or {}, biases or {})
+    """The integer graph of a float graph in normal form. Tensors keep the ids of the float ones; converted copies are
+    `inner`. `weights` overrides quantized weights by float tensor id, `biases` float biases by layer output."""
+    chosen = ConstantOverrides(weights or {}, biases or {})
     return integers(graph, ranges, scheme, io=io, chosen=chosen, insides=insides).graph
 
 
@@ -73,13 +78,13 @@ def integers(
     scheme: Scheme | None = None,
     *,
     io: str = IO[0],
-    chosen: Chosen | None = None,
+    chosen: ConstantOverrides | None = None,
     wide: Ranges | None = None,
     insides: Insides | None = None,
 ) -> Integers:
-    """Quantizes a float graph in normal form, and reports the precision of each operator, with reasons. `wide` are the
-    ranges of int16 tensors, where they differ from those of int8; `insides` are ranges of values inside layers, without
-    which such layers stay float32."""
+    """Quantizes a float graph in normal form and reports each operator's precision with reasons. `wide`: ranges for
+    int16 tensors, if different; `insides`: ranges of intermediate values, without which composite layers stay
+    float32."""
     if io not in IO:
         raise MoteError(f"'{io}' is not one of {', '.join(IO)}", where="option io")
     insides = insides or {}
@@ -87,24 +92,26 @@ def integers(
     while True:
         precisions = _precisions(graph, scheme or Scheme(), refused)
         by_type = {DType.INT8: ranges, DType.INT16: ranges if wide is None else wide}
-        places = held(graph, by_type, precisions, insides, real_edges=io == "float32")
-        assembly = _Assembly(graph, precisions, places, chosen or Chosen(), insides, real_edges=io == "float32")
-        whole_graph = assembly.graph()
+        types = assign_types(graph, by_type, precisions, insides, real_edges=io == "float32")
+        assembly = _Assembly(
+            graph, precisions, types, chosen or ConstantOverrides(), insides, real_edges=io == "float32"
+        )
+        quantized_graph = assembly.graph()
         checked = [*assembly.whole.values(), *assembly.parts]
-        problems = {op.index: problem for op in checked if (problem := _problem(whole_graph, op))}
+        problems = {op.index: problem for op in checked if (problem := _problem(quantized_graph, op))}
         if not problems:
-            return Integers(whole_graph.verify(), precisions, assembly.whole, refused)
+            return Integers(quantized_graph.verify(), precisions, assembly.whole, refused)
         refused |= problems
 
 
 def _problem(graph: Graph, op: Op) -> str | None:
-    """The reason why an operator, or one inside it, does not support its scales."""
+    """Why an operator, or one in its body graphs, does not support its scales; None if it does."""
     inside = (inner.unsupported(body) for body in op.bodies for inner in body.ops)
     return next((problem for problem in (op.unsupported(graph), *inside) if problem), None)
 
 
 def _without_form(graph: Graph, insides: Insides) -> dict[int, str]:
-    """Reasons why composite layers have no integer form, by number."""
+    """Why composite layers cannot be quantized, by number."""
     reasons: dict[int, str] = {}
     for op in graph.ops:
         if type(op) in COMPOSITES:
@@ -114,7 +121,8 @@ def _without_form(graph: Graph, insides: Insides) -> dict[int, str]:
 
 
 def _precisions(graph: Graph, scheme: Scheme, refused: dict[int, str]) -> dict[int, Precision]:
-    """The precision of each float operator, by number; adds those that cannot have the requested one to `refused`."""
+    """Chooses the precision of each float operator, by number; adds reasons to `refused` where it is not the requested
+    one."""
     precisions: dict[int, Precision] = {}
     made: dict[int, Precision] = {}
     for op in graph.ops:
@@ -126,7 +134,7 @@ def _precisions(graph: Graph, scheme: Scheme, refused: dict[int, str]) -> dict[i
         before = [made[t] for _, t in op.computed(graph) if t in made]
         follows = family is not None and family.rule is Rule.SAME and op.index not in scheme.layers and before
         wanted = before[0] if follows else scheme.of(op)
-        if wanted is Precision.FLOAT16 and not any(halved(graph.tensors[t]) for t in op.inputs if t != ABSENT):
+        if wanted is Precision.FLOAT16 and not any(as_float16(graph.tensors[t]) for t in op.inputs if t != ABSENT):
             wanted = Precision.FLOAT32
         precisions[op.index] = _possible(graph, op, wanted, refused)
         made |= dict.fromkeys(op.outputs, precisions[op.index])
@@ -134,7 +142,7 @@ def _precisions(graph: Graph, scheme: Scheme, refused: dict[int, str]) -> dict[i
 
 
 def _possible(graph: Graph, op: Op, wanted: Precision, refused: dict[int, str]) -> Precision:
-    """The precision that an operator gets where one is requested."""
+    """The precision of one operator for a requested one."""
     family, layer = FAMILIES.get(type(op)), has_weights(graph, op)
     if not wanted.integer:
         refused.pop(op.index, None)
@@ -153,24 +161,24 @@ def _possible(graph: Graph, op: Op, wanted: Precision, refused: dict[int, str]) 
 
 @dataclass
 class _Assembly:
-    """The quantized graph under construction."""
+    """Builder of the quantized graph."""
 
     source: Graph
     precisions: Mapping[int, Precision]
     places: TypeAssignment
-    chosen: Chosen
+    chosen: ConstantOverrides
     insides: Insides
     real_edges: bool
     tensors: dict[int, Tensor] = field(default_factory=dict)
     ids: dict[TypedTensor, int] = field(default_factory=dict)
-    """Ids of tensors by place."""
+    """Ids of tensors created so far."""
     constants: dict[tuple[int, bytes, bytes], int] = field(default_factory=dict)
-    """Quantized constants, by float id, type and quantization: operators that read a constant alike share it."""
+    """Ids of quantized constants by float id, data and quantization; operators that need the same one share it."""
     ops: list[Op] = field(default_factory=list)
     whole: dict[int, Op] = field(default_factory=dict)
-    """Quantized operators by number."""
+    """Quantized operators by number of the float operator."""
     parts: list[Op] = field(default_factory=list)
-    """Operators of composite layers."""
+    """Operators that replace composite layers."""
 
     def graph(self) -> Graph:
         for t in self.source.inputs:
@@ -180,13 +188,13 @@ class _Assembly:
             self._write(op)
         for t in self.source.outputs:
             if is_real(self.source, t):
-                self._found(self._edge(t), self.ops[-1].index if self.ops else 0)
+                self._read(self._edge(t), self.ops[-1].index if self.ops else 0)
         return replace(self.source, states=tuple(map(self._state, self.source.states))).with_ops(
             self.ops, self.tensors.values()
         )
 
     def _state(self, state: State) -> State:
-        """A state, with its initial value quantized where it is now an integer."""
+        """A state with its initial value quantized if its tensor is."""
         t = self.tensors.get(state.before)
         if t is None or t.quant is None:
             return state
@@ -194,19 +202,19 @@ class _Assembly:
 
     def _write(self, op: Op) -> None:
         operands = zip(op.inputs, self.places.read[op.index], strict=True)
-        inputs = [t if place is None else self._found(place, op.index) for t, place in operands]
-        held = self.places.written
-        outputs = [self._id(held[t]) if t in held else t for t in op.outputs]
+        inputs = [t if place is None else self._read(place, op.index) for t, place in operands]
+        written = self.places.written
+        outputs = [self._id(written[t]) if t in written else t for t in op.outputs]
         precision = self.precisions.get(op.index, Precision.FLOAT32)
         if precision.integer and type(op) in COMPOSITES:
             self._write_composite(op, inputs, outputs[0])
             return
         if precision is Precision.FLOAT16:
-            inputs = [self._halved(t) for t in inputs]
+            inputs = [self._float16(t) for t in inputs]
         if precision.integer:
             if FAMILIES[type(op)].rule is Rule.LAYER:
-                made = layer_constants(self.source, op, self.tensors[inputs[0]].scale, precision, self.chosen)
-                inputs[1:] = [self._constant(t) for t in made]
+                constants = layer_constants(self.source, op, self.tensors[inputs[0]].scale, precision, self.chosen)
+                inputs[1:] = [self._constant(t) for t in constants]
             op = _integer_form(op, self.tensors.get(outputs[0]))
             self.whole[op.index] = op.with_(inputs=tuple(inputs), outputs=tuple(outputs))
         self.ops.append(op.with_(inputs=tuple(inputs), outputs=tuple(outputs)))
@@ -220,19 +228,19 @@ class _Assembly:
         self.parts += scope.ops
         self.whole[op.index] = next(made for made in scope.ops if output in made.outputs)
 
-    def _halved(self, tensor: int) -> int:
-        """A large constant as float16; anything else unchanged."""
-        made = None if tensor not in self.source.tensors else halved(self.source.tensors[tensor])
-        if made is None:
+    def _float16(self, tensor: int) -> int:
+        """Id of a large float constant as float16; other tensors unchanged."""
+        converted = None if tensor not in self.source.tensors else as_float16(self.source.tensors[tensor])
+        if converted is None:
             return tensor
         key = tensor, b"float16", b""
         if key not in self.constants:
             shared = any(self.precisions[op.index] is not Precision.FLOAT16 for op in self.source.consumers[tensor])
-            self.constants[key] = self._hold(replace(made, id=self._fresh()) if shared else made)
+            self.constants[key] = self._hold(replace(converted, id=self._fresh()) if shared else converted)
         return self.constants[key]
 
     def _constant(self, t: Tensor) -> int:
-        """A quantized constant in place of a float one: under its id, if nothing else reads that."""
+        """Id of a quantized constant; the float one's id if nothing else reads that."""
         assert t.data is not None and t.quant is not None
         key = t.id, t.data.tobytes(), t.quant.scale.tobytes() + t.quant.zero_point.tobytes()
         if key not in self.constants:
@@ -240,8 +248,8 @@ class _Assembly:
             self.constants[key] = self._hold(t if alone else replace(t, id=self._fresh()))
         return self.constants[key]
 
-    def _found(self, place: TypedTensor, reader: int) -> int:
-        """The tensor that an operator, by number, reads at a place: as written, converted once for all readers, or a
+    def _read(self, place: TypedTensor, reader: int) -> int:
+        """Id of the tensor that operator number `reader` reads: as written, converted once for all readers, or a
         quantized constant."""
         if place in self.ids:
             return self.ids[place]
@@ -261,11 +269,11 @@ class _Assembly:
         return made
 
     def _edge(self, tensor: int) -> TypedTensor:
-        """The place of a model output."""
+        """The typed tensor of a model output."""
         return TypedTensor(tensor, DType.FLOAT32) if self.real_edges else self.places.written[tensor]
 
     def _id(self, place: TypedTensor) -> int:
-        """The tensor id of a place, created on first use: inputs and outputs keep the float id."""
+        """Id of a typed tensor, created on first use; the type written by its producer keeps the float id."""
         if place not in self.ids:
             t = self.source.tensors[place.tensor]
             own = self._edge(t.id) if t.id in self.source.outputs else self.places.written[t.id]
@@ -291,7 +299,7 @@ class _Assembly:
 
 
 def _integer_form(op: Op, y: Tensor | None) -> Op:
-    """The integer form of a float operator, with LiteRT's rounding."""
+    """The integer variant of a float operator, with LiteRT's rounding."""
     usual = {f.name: f.default for f in fields(op) if f.name == "rounding"}
     if isinstance(op, Pad):
         assert y is not None and y.quant is not None
@@ -299,10 +307,10 @@ def _integer_form(op: Op, y: Tensor | None) -> Op:
     return op.with_(**usual)
 
 
-def _conversion(given: DType, made: DType) -> type[Op]:
-    """The operator that converts one type to another."""
-    if given == DType.FLOAT32:
+def _conversion(source: DType, result: DType) -> type[Op]:
+    """The operator that converts between two types."""
+    if source == DType.FLOAT32:
         return Quantize
-    if made == DType.FLOAT32:
+    if result == DType.FLOAT32:
         return Dequantize
-    return RequantizeInt8 if given == made == DType.INT8 else Rescale
+    return RequantizeInt8 if source == result == DType.INT8 else Rescale

@@ -1,8 +1,8 @@
-"""Calibration statistics of tensors: minimum, maximum, histogram, and per-channel moments.
+"""Calibration statistics of tensors: minimum, maximum, histogram and per-channel moments.
 
-Statistics of batches merge exactly (`Seen.and_`), in any order, so that data of any size is processed batch by batch.
-Histograms have bins whose width is a power of two and whose edges are whole multiples of it: where values reach further
-than the bins, two neighbours become one bin, exactly."""
+Statistics of batches merge exactly and in any order (`and_`), so that data of any size can be processed in batches.
+Histogram bins have power-of-two widths and edges at multiples of the width: if the range grows, pairs of bins are
+merged, exactly."""
 
 from __future__ import annotations
 
@@ -22,28 +22,29 @@ from mote.ir.graph.tensor import Array
 from mote.ir.graph.types import DType
 
 BINS = 4096
-"""The most bins of a histogram; at least half of them are in use where values differ."""
+"""Maximum number of histogram bins; at least half of them are used if values differ."""
 FINEST = 24
-"""Bins are no narrower than this many bits below the largest value: the precision of float32."""
+"""Minimum bin width, in bits below the largest value: the precision of float32."""
 SMALLEST = -149
-"""The exponent of the smallest float32."""
+"""Exponent of the smallest float32."""
 
 Numbers = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class Seen:
-    """Statistics of a tensor's values. Channels are the indices on the last axis."""
+class TensorStatistics:
+    """Statistics of a tensor's values; channels are the indices on the last axis."""
 
     low: float
     high: float
     exponent: int
-    """Bins are 2^exponent wide."""
+    """Bin width as a power of two: 2
+    exponent."""
     first: int
-    """Start of the first bin, as a multiple of the width."""
+    """Lower edge of the first bin, in bin widths."""
     counts: NDArray[np.int64]
     zeros: int
-    """Number of exact zeros, which lose nothing at any scale."""
+    """Number of exact zeros, which have no rounding error at any scale."""
     channel_low: Numbers
     channel_high: Numbers
     channel_sums: Numbers
@@ -62,7 +63,7 @@ class Seen:
 
     @property
     def centres(self) -> Numbers:
-        """Centre of each bin, or the nearest value that occurs."""
+        """Center of each bin, clipped to the observed range."""
         return np.clip((self.edges[:-1] + self.edges[1:]) / 2, self.low, self.high)
 
     @property
@@ -79,8 +80,8 @@ class Seen:
         """Number of values per channel."""
         return self.size / len(self.channel_sums)
 
-    def and_(self, other: Seen) -> Seen:
-        """Merges two statistics."""
+    def and_(self, other: TensorStatistics) -> TensorStatistics:
+        """Statistics of the values of both."""
         low, high = min(self.low, other.low), max(self.high, other.high)
         exponent = _exponent(low, high)
         first = _bin(low, exponent)
@@ -88,7 +89,7 @@ class Seen:
         for seen in (self, other):
             places = (seen.first + np.arange(len(seen.counts), dtype=np.int64) >> exponent - seen.exponent) - first
             np.add.at(counts, places, seen.counts)
-        return Seen(
+        return TensorStatistics(
             low,
             high,
             exponent,
@@ -102,8 +103,8 @@ class Seen:
         )
 
 
-def look(values: Array, channels: int = 1) -> Seen:
-    """Statistics of finite values, whose last axis has this many channels."""
+def look(values: Array, channels: int = 1) -> TensorStatistics:
+    """Statistics of an array of finite values with `channels` channels on the last axis."""
     rows = np.asarray(values, np.float64).reshape(-1, channels)
     low, high = float(rows.min()), float(rows.max())
     exponent = _exponent(low, high)
@@ -112,17 +113,19 @@ def look(values: Array, channels: int = 1) -> Seen:
     counts = bincount(places, _bin(high, exponent) - first + 1)
     zeros = rows.size - np.count_nonzero(rows)
     squares = np.einsum("nc,nc->c", rows, rows)
-    return Seen(low, high, exponent, first, counts, int(zeros), rows.min(0), rows.max(0), rows.sum(0), squares)
+    return TensorStatistics(
+        low, high, exponent, first, counts, int(zeros), rows.min(0), rows.max(0), rows.sum(0), squares
+    )
 
 
-def observe(graph: Graph, cases: Sequence[Mapping[int, Array]]) -> dict[int, Seen]:
-    """Calibration statistics of the inputs and of every float activation; cases by input ids."""
+def observe(graph: Graph, cases: Sequence[Mapping[int, Array]]) -> dict[int, TensorStatistics]:
+    """Calibration statistics of inputs and float activations; `cases` are samples by input id."""
     return observed(graph, evaluate(graph, cases))
 
 
-def observed(graph: Graph, batches: Iterable[Mapping[int, Array]]) -> dict[int, Seen]:
+def observed(graph: Graph, batches: Iterable[Mapping[int, Array]]) -> dict[int, TensorStatistics]:
     """Calibration statistics from batches of tensor values."""
-    seen: dict[int, Seen] = {}
+    seen: dict[int, TensorStatistics] = {}
     for batch in batches:
         for i, values in batch.items():
             tensor = graph.tensors[i]
@@ -136,7 +139,8 @@ def observed(graph: Graph, batches: Iterable[Mapping[int, Array]]) -> dict[int, 
 
 
 def _exponent(low: float, high: float) -> int:
-    """Exponent of the narrowest bins, BINS at most, that cover a range. It never falls when the range grows."""
+    """Exponent of the smallest bin width with which at most BINS bins cover a range; never decreases when the range
+    grows."""
     most = max(-low, high)
     exponent = math.frexp(most)[1] - FINEST if most else SMALLEST
     exponent = max(exponent, SMALLEST, math.frexp(high - low)[1] - BINS.bit_length() if high > low else SMALLEST)

@@ -1,1 +1,1 @@
-"""Quantization-aware training: modules that compute with quantized weights and activations while they train."""
+"""Quantization-aware training in PyTorch with bit-exact integer arithmetic."""

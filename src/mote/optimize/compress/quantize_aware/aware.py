@@ -1,9 +1,8 @@
-"""Quantization-aware training: a bit-exact integer forward pass with straight-through gradients for the float
-parameters.
+"""Quantization-aware training: bit-exact integer forward pass, straight-through gradients for the float parameters.
 
-Forward, every operator computes what LiteRT's reference and the generated C do, bit for bit: weights are quantized as
-the quantizer does it, with scales that follow them from step to step. Backward, the gradient is that of the operator on
-the dequantized values (straight-through estimator); clipped values get no gradient."""
+Forward, every operator computes exactly what LiteRT's reference and the generated C do; weights are quantized with
+scales that follow them from step to step. Backward, gradients are those of the float operators on dequantized values
+(straight-through estimator); clipped values get no gradient."""
 
 from __future__ import annotations
 
@@ -23,7 +22,7 @@ from mote.bench.execute.torch.module import GraphModule, Trainable, entered, lef
 from mote.ir.graph import Graph, Op, Tensor
 from mote.ir.graph.graph import ABSENT
 from mote.ir.graph.types import DType
-from mote.optimize.compress.quantize.constants import Chosen, layer_constants
+from mote.optimize.compress.quantize.constants import ConstantOverrides, layer_constants
 from mote.optimize.compress.quantize.encode import in_steps, weight_scales, weight_steps
 from mote.optimize.compress.quantize.quantizer import IO, Integers, integers
 from mote.optimize.compress.quantize.types.litert_rules import FAMILIES, Rule
@@ -34,8 +33,8 @@ QUANTIZED = (DType.INT8, DType.INT16)
 
 
 class Straight(torch.autograd.Function):
-    """Straight-through estimator: exact values forward, the gradient of the unrounded ones backward, where these are in
-    range."""
+    """Straight-through estimator: quantized values forward; backward, the gradient passes to the float values, where
+    these are in range."""
 
     @staticmethod
     def forward(ctx: Any, real: Value, exact: Value, inside: Value | None) -> Value:
@@ -54,16 +53,16 @@ def straight(real: Value, exact: Value, inside: Value | None = None) -> Value:
 
 
 @dataclass(frozen=True)
-class Made:
-    """A constant of the integer graph, and the float constant that it is quantized from."""
+class TrainedConstant:
+    """A quantized constant of the integer graph, and the id of the float constant it is quantized from."""
 
     tensor: Tensor
     source: int
 
 
 class AwareModule(Trainable):
-    """A trainable module for the integer graph of a float graph in normal form. Outputs are dequantized; inputs are
-    float, or integers as the integer graph takes them."""
+    """Trainable module that computes the integer graph of a float graph in normal form. Outputs are dequantized; inputs
+    are float, or integers as in the integer graph."""
 
     def __init__(
         self,
@@ -81,29 +80,29 @@ class AwareModule(Trainable):
         self.io = io
         self.integers: Integers
         self.shares: dict[int, NDArray[np.float32]] = {}
-        """Per-channel factors of the default weight scales, by layer number."""
+        """Per-channel factors on the default weight scales, by layer number."""
         self.set_ranges(ranges, wide)
 
     def set_ranges(self, ranges: Ranges, wide: Ranges | None = None) -> None:
-        """Sets ranges of activations by float tensor ids; `wide` are those of int16 tensors."""
+        """Sets activation ranges by float tensor id; `wide` are those of int16 tensors."""
         self.ranges = dict(ranges)
         self.wide = dict(ranges if wide is None else wide)
         self.integers = integers(self.real.graph(), self.ranges, self.scheme, io=self.io, wide=self.wide)
 
-    def begin_with(self, made: Integers) -> None:
-        """Initializes weights and biases from another quantization of the same graph: training starts with its
-        integers, and its scales in proportion to the weights."""
-        for index, op in made.whole.items():
+    def begin_with(self, initial: Integers) -> None:
+        """Initializes weights and biases with another quantization of the same graph; weight scales keep their ratio to
+        the default ones."""
+        for index, op in initial.whole.items():
             origin = self.source.ops[index]
             if FAMILIES[type(origin)].rule is not Rule.LAYER or any(self._shared(i) for i in origin.inputs[1:]):
                 continue
             for i, source in zip(op.inputs[1:], _present(origin.inputs[1:]), strict=False):
-                t = made.graph.tensors[i]
+                t = initial.graph.tensors[i]
                 numbers = forward.real_numbers(forward.constant(t, torch.device("cpu")), t)[0]
                 self.real.constants[str(source)].data.copy_(numbers)
-            now, t = self.real.graph(), made.graph.tensors[op.inputs[1]]
+            now, t = self.real.graph(), initial.graph.tensors[op.inputs[1]]
             assert t.quant is not None
-            usual = self._scales(now, origin, made.graph.tensors[op.inputs[0]].scale, made.precisions[index])
+            usual = self._scales(now, origin, initial.graph.tensors[op.inputs[0]].scale, initial.precisions[index])
             self.shares[index] = (t.quant.scale / usual).astype(np.float32)
 
     def _shared(self, constant: int) -> bool:
@@ -111,30 +110,30 @@ class AwareModule(Trainable):
         return constant != ABSENT and len(self.source.consumers[constant]) > 1
 
     def _scales(self, now: Graph, op: Op, input_scale: float, precision: Precision) -> NDArray[np.float32]:
-        """Default scales of a layer's weights: the largest of each channel becomes the largest integer."""
+        """Default weight scales of a layer: the largest weight of each channel becomes the largest integer."""
         w, b, axis = op.input(now, 1), op.tensor(now, 2), FAMILIES[type(op)].channel_axis
         assert w.data is not None
         return weight_scales(w.data, axis, precision.most, None if b is None else b.data, input_scale)
 
     def _constants(self, now: Graph, op: Op, input_scale: float, precision: Precision) -> list[Tensor]:
-        """The quantized weights of a layer, and its bias, if any."""
+        """Quantized weights and bias of a layer, from the current float parameters."""
         if op.index not in self.shares:
-            return layer_constants(now, op, input_scale, precision, Chosen())
+            return layer_constants(now, op, input_scale, precision, ConstantOverrides())
         w, axis = op.input(now, 1), FAMILIES[type(op)].channel_axis
         assert w.data is not None
         scales = self._scales(now, op, input_scale, precision) * self.shares[op.index]
         rounded = Rounded(weight_steps(w.data, scales, axis, precision.most), scales)
-        return layer_constants(now, op, input_scale, precision, Chosen({w.id: rounded}))
+        return layer_constants(now, op, input_scale, precision, ConstantOverrides({w.id: rounded}))
 
     def graph(self) -> Graph:
         return self.real.graph()
 
     def integer_graph(self) -> Graph:
         """The integer graph with the current constants."""
-        return self._current(self._made())
+        return self._current(self._trained_constants())
 
     def stored(self, *inputs: Value) -> tuple[Value, ...]:
-        """Outputs as the integer graph stores them: bit-exact with LiteRT and the generated C."""
+        """Integer outputs: bit-exact with LiteRT and the generated C."""
         with torch.no_grad():
             graph = self.integer_graph()
             known = forward.forward(graph, self._entered(graph, inputs))
@@ -142,14 +141,14 @@ class AwareModule(Trainable):
         return tuple(left(graph.tensors[i], known[i], samples) for i in graph.outputs)
 
     def values(self, *inputs: Value, wanted: Collection[int]) -> dict[int, Value]:
-        made = self._made()
+        made = self._trained_constants()
         graph = self._current(made)
         exact = self._entered(graph, inputs)
         if not torch.is_grad_enabled():
             exact = forward.forward(graph, exact)
             return {i: self._left(graph, i, exact[i], len(inputs[0])) for i in wanted}
         real = {
-            i: straight(x, forward.real_numbers(exact[i], graph.tensors[i]), _inside(x, graph.tensors[i]))
+            i: straight(x, forward.real_numbers(exact[i], graph.tensors[i]), _in_range(x, graph.tensors[i]))
             for i, x in entered(self.source, inputs).items()
             if x.is_floating_point() and not exact[i].is_floating_point()
         }
@@ -168,7 +167,7 @@ class AwareModule(Trainable):
         return {i: left(graph.tensors[i], real.get(i, exact[i]), len(inputs[0])) for i in wanted}
 
     def _step(self, graph: Graph, op: Op, exact: dict[int, Value], real: dict[int, Value]) -> None:
-        """One operator, on integers and on their dequantized values."""
+        """Evaluates one operator on integers and on their dequantized values."""
         learned = [None if i == ABSENT else self._real(graph, i, exact, real) for i in op.inputs]
         outputs = [graph.tensors[i] for i in op.outputs]
         whole = all(t.dtype != DType.FLOAT32 for t in outputs)
@@ -181,7 +180,7 @@ class AwareModule(Trainable):
             results = twin(graph, op)(graph, op, learned)
         for t, x in zip(outputs, results if isinstance(results, tuple) else (results,), strict=True):
             if whole:
-                real[t.id] = straight(x, forward.real_numbers(exact[t.id], t), _inside(x, t))
+                real[t.id] = straight(x, forward.real_numbers(exact[t.id], t), _in_range(x, t))
             elif op.kind == "DEQUANTIZE":
                 real[t.id] = straight(x, exact[t.id])
             else:
@@ -206,14 +205,14 @@ class AwareModule(Trainable):
                 values[i] = forward.in_steps(x.detach(), t) if x.is_floating_point() else x.to(torch.int64)
         return values
 
-    def _current(self, made: Mapping[int, Made]) -> Graph:
+    def _current(self, made: Mapping[int, TrainedConstant]) -> Graph:
         graph = self.integers.graph
         return replace(graph, tensors={**graph.tensors, **{i: constant.tensor for i, constant in made.items()}})
 
-    def _made(self) -> dict[int, Made]:
-        """Trained constants of the integer graph, by id."""
+    def _trained_constants(self) -> dict[int, TrainedConstant]:
+        """Quantized constants from the current parameters, by id in the integer graph."""
         now, whole = self.real.graph(), self.integers.graph
-        made: dict[int, Made] = {}
+        made: dict[int, TrainedConstant] = {}
         for op in whole.ops:
             origin = self.source.ops[op.index]
             if type(origin) is not type(op):
@@ -222,11 +221,11 @@ class AwareModule(Trainable):
             if precision.integer and FAMILIES[type(op)].rule is Rule.LAYER:
                 constants = self._constants(now, origin, whole.tensors[op.inputs[0]].scale, precision)
                 pairs = zip(op.inputs[1:], constants, _present(origin.inputs[1:]), strict=True)
-                made |= {i: Made(replace(t, id=i), source) for i, t, source in pairs}
+                made |= {i: TrainedConstant(replace(t, id=i), source) for i, t, source in pairs}
                 continue
             for i, source in zip(op.inputs, origin.inputs, strict=True):
                 if str(source) in self.real.constants:
-                    made[i] = Made(_again(whole.tensors[i], now.tensors[source]), source)
+                    made[i] = TrainedConstant(_with_values(whole.tensors[i], now.tensors[source]), source)
         return made
 
 
@@ -234,8 +233,8 @@ def _present(tensors: Iterable[int]) -> list[int]:
     return [t for t in tensors if t != ABSENT]
 
 
-def _again(t: Tensor, now: Tensor) -> Tensor:
-    """Requantizes a constant with its quantization, or as float of the same width."""
+def _with_values(t: Tensor, now: Tensor) -> Tensor:
+    """A constant of the integer graph with new values, in its quantization or float width."""
     assert now.data is not None
     if t.quant is not None:
         return replace(t, data=in_steps(now.data, t.quant, t.dtype))
@@ -243,8 +242,8 @@ def _again(t: Tensor, now: Tensor) -> Tensor:
     return replace(t, data=now.data.astype(np.float16).astype(np.float32) if half else now.data)
 
 
-def _inside(x: Value, t: Tensor) -> Value:
-    """Where floats are in the range of their quantized form, or less than half a step outside."""
+def _in_range(x: Value, t: Tensor) -> Value:
+    """Mask of floats within the representable range of a quantized tensor (plus half a step)."""
     low, high = (t.scale * (end - t.zero_point) for end in t.dtype.limits)
     half = t.scale / 2
     return (x >= low - half) & (x <= high + half)

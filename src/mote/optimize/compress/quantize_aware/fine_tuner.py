@@ -26,20 +26,20 @@ from mote.optimize.train import training
 from mote.optimize.train.training import Augment, Progress, Recipe
 
 RATE = 3e-3
-"""Default learning rate, relative to the size of weights."""
+"""Default learning rate, relative to the magnitude of weights."""
 
 
 @dataclass(frozen=True, eq=False)
 class Origin:
-    """The origin of a prepared model."""
+    """The source model of a prepared one, with its calibration."""
 
     source: Source
     warnings: tuple[str, ...]
     given: pipeline.CalibratedModel
-    """The float graph before training, with its calibration results."""
+    """Calibration results, with the float graph before training."""
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Origin:
-        """Copies of a prepared model share their origin."""
+        """Copies of a prepared model share this object."""
         return self
 
 
@@ -65,10 +65,10 @@ def prepare(
 ) -> Prepared:
     """A PyTorch module that is bit-exact with the quantized model and can be trained.
 
-    `model` is a module of PyTorch (with the `example_inputs` that it is exported with) or any other float model that
-    `mote.compile` takes; `data` is calibration data, of which `samples` are used, evenly spread. The module takes and
-    gives what the model does, and begins with the integers that `post_training` finds with the same options. `train`
-    it, or train it as any other module, then `convert` it. Weights that are zero stay zero."""
+    `model` is a PyTorch module (exported with `example_inputs`) or any other float model that `mote.compile` takes;
+    `data` is calibration data, of which `samples` evenly spaced ones are used. The result has the model's inputs and
+    outputs and starts from the integers of `post_training` with the same options. Train it with `train` or any other
+    loop, then `convert` it. Zero weights stay zero."""
     check_at_least("samples", samples, 1)
     methods = Methods(method, equalize, correct_biases, rounding)
     source = source_of(model, **reading(shapes, signature, constants), edges=edges, example_inputs=example_inputs)
@@ -95,7 +95,7 @@ def prepare_graph(
     *,
     warnings: Sequence[str] = (),
 ) -> Prepared:
-    """Prepares the float graph of a source, in normal form, with calibration cases."""
+    """Prepares a float graph in normal form, given its source and calibration samples."""
     given = pipeline.prepared(graph, cases, methods, scheme.default)
     aware = AwareModule(given.exact, given.ranges, scheme, io, wide=given.wide)
     _keep_zeros(aware.real)
@@ -105,7 +105,7 @@ def prepare_graph(
 
 
 def _keep_zeros(module: GraphModule) -> None:
-    """Pruned weights stay zero."""
+    """Masks zero weights so that they stay zero in training."""
     graph = module.source
     weights = {op.inputs[1] for op in graph.ops if op.macs(graph) and str(op.inputs[1]) in module.constants}
     for i in weights:
@@ -156,7 +156,7 @@ def train(
 
 
 def recalibrating(prepared: Prepared, progress: Progress | None = None) -> Progress:
-    """Progress of training that measures the ranges of activations once more when half of the epochs are over."""
+    """Wraps a progress callback so that activation ranges are recalibrated after half of the epochs."""
     origin = _origin(prepared)
 
     def between(epoch: int, epochs: int, loss: float) -> None:
@@ -169,7 +169,7 @@ def recalibrating(prepared: Prepared, progress: Progress | None = None) -> Progr
 
 
 def _recalibrate(prepared: Prepared, origin: Origin) -> None:
-    """Calibrates activations again, with the current weights."""
+    """Recalibrates activation ranges with the current weights."""
     aware, methods = prepared.aware, replace(origin.given.methods, equalize=False)
     calibrated = pipeline.prepared(aware.graph(), origin.given.cases, methods, aware.scheme.default)
     aware.set_ranges(calibrated.ranges, calibrated.wide)
@@ -180,16 +180,16 @@ def convert(prepared: Prepared) -> Quantized:
     """Converts a prepared model to a `.tflite` file, bit-exact with the prepared one."""
     origin, aware = _origin(prepared), prepared.aware
     with naming(origin.source.where):
-        given = replace(origin.given, exact=aware.graph(), ranges=aware.ranges, wide=aware.wide)
-        made = replace(aware.integers, graph=aware.integer_graph().verify())
-        _check(made)
-        return written(origin.source, QuantizationResult(given, made), aware.scheme, origin.warnings)
+        calibrated = replace(origin.given, exact=aware.graph(), ranges=aware.ranges, wide=aware.wide)
+        quantized = replace(aware.integers, graph=aware.integer_graph().verify())
+        _check(quantized)
+        return written(origin.source, QuantizationResult(calibrated, quantized), aware.scheme, origin.warnings)
 
 
-def _check(made: Integers) -> None:
-    """Refuses weight scales that no kernel supports."""
-    for op in made.whole.values():
-        if problem := op.unsupported(made.graph):
+def _check(quantized: Integers) -> None:
+    """Raises an error for weight scales that no kernel supports."""
+    for op in quantized.whole.values():
+        if problem := op.unsupported(quantized.graph):
             remedy = "train with a lower rate, or prepare the model with more calibration data"
             raise MoteError(f"after training it cannot be computed: {problem}", where=op.where, remedy=remedy)
 

@@ -1,4 +1,4 @@
-"""A model prepared for quantization-aware training, with the inputs and outputs of the original."""
+"""A model prepared for quantization-aware training, with the original's inputs and outputs."""
 
 from __future__ import annotations
 
@@ -13,29 +13,29 @@ from mote.optimize.compress.quantize_aware.aware import AwareModule
 
 
 class Prepared(nn.Module):
-    """A drop-in replacement for the model in any training loop: same inputs, outputs and channel order, quantized
-    arithmetic. `aware` is the channels-last module inside."""
+    """Drop-in replacement for a model in any training loop: same inputs, outputs and channel order, but quantized
+    arithmetic. `aware` is the inner channels-last module."""
 
     def __init__(self, aware: AwareModule, origin: object) -> None:
         super().__init__()
         self.aware = aware
         self.origin = origin
-        """The origin of the model, for `convert`."""
+        """Source model and calibration, needed by `convert`."""
 
     def forward(self, *inputs: Value) -> Value | tuple[Value, ...]:
-        """The dequantized outputs, one or a tuple of several."""
+        """Dequantized outputs: one tensor, or a tuple of several."""
         graph = self.aware.source
-        values = self.aware.values(*self._laid(inputs), wanted=graph.outputs)
+        values = self.aware.values(*self._in_graph_layout(inputs), wanted=graph.outputs)
         outputs = tuple(as_model(graph.tensors[i], values[i]) for i in graph.outputs)
         return outputs[0] if len(outputs) == 1 else outputs
 
     def stored(self, *inputs: Value) -> tuple[Value, ...]:
-        """The outputs as the quantized model stores them."""
+        """Integer outputs, as the quantized model returns them."""
         graph: Graph = self.aware.source
-        values = self.aware.stored(*self._laid(inputs))
+        values = self.aware.stored(*self._in_graph_layout(inputs))
         return tuple(as_model(graph.tensors[i], x) for i, x in zip(graph.outputs, values, strict=True))
 
-    def _laid(self, inputs: tuple[Value, ...]) -> list[Value]:
+    def _in_graph_layout(self, inputs: tuple[Value, ...]) -> list[Value]:
         graph = self.aware.source
         if len(inputs) != len(graph.inputs):
             raise MoteError(f"{len(inputs)} inputs were given, it has {len(graph.inputs)}", where=graph.name)

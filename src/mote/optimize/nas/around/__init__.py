@@ -1,1 +1,2 @@
-"""A search around a float model of the user: its widths, depth, kernels and precisions (`mote search --from`)."""
+"""Search around a user's float model: fewer channels and blocks, smaller kernels, other precisions, sparse weights
+(`mote search --from`)."""

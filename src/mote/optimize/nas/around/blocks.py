@@ -1,4 +1,4 @@
-"""Depth: blocks of a float graph that can be left out, because their input could stand for their output."""
+"""Depth search: finds blocks of a float graph that can be removed because their input has the shape of their output."""
 
 from __future__ import annotations
 
@@ -15,23 +15,24 @@ from mote.ir.ops.windows.depthwise import DepthwiseConv2D
 
 @dataclass(frozen=True)
 class RemovableBlock:
-    """Operators between two tensors of the same shape, of which no other operator sees anything but the second."""
+    """Operators from one tensor to another of the same shape; nothing else reads their intermediate results, so the
+    block can be removed."""
 
     name: str
-    """The short name of the last operator."""
+    """Short name of the block's last operator."""
     start: int
-    """The tensor that stands for the end without the block."""
+    """Id of the block's input tensor, which replaces its output when the block is removed."""
     end: int
-    """The tensor that the block computes."""
+    """Id of the block's output tensor."""
     inner: tuple[int, ...]
-    """The outputs of its operators, in their order."""
+    """Output tensors of the block's operators, in execution order."""
     residual: bool
-    """Whether the block adds to its input, so that leaving it out is to add nothing."""
+    """True for a residual branch (the block ends by adding its own input); False for plain convolutions."""
 
 
 def removable_blocks(graph: Graph) -> tuple[RemovableBlock, ...]:
-    """The residual blocks of a graph, and outside of them convolutions whose output is like their input, with the
-    depthwise ones before them."""
+    """All removable blocks of a graph in execution order: residual branches, and outside of those single convolutions
+    or depthwise-pointwise pairs whose output has the shape of their input."""
     residual = [block for op in graph.ops if (block := _residual(graph, op)) is not None]
     inside = {t for block in residual for t in block.inner}
     plain = [block for op in graph.ops if op.outputs[0] not in inside and (block := _plain(graph, op)) is not None]
@@ -40,7 +41,7 @@ def removable_blocks(graph: Graph) -> tuple[RemovableBlock, ...]:
 
 
 def without_blocks(graph: Graph, gone: Collection[RemovableBlock]) -> Graph:
-    """The graph without some blocks: whoever read the end of one reads its start."""
+    """The graph with some blocks removed: readers of a block's output read its input instead."""
     starts = {block.end: block.start for block in gone}
 
     def source(t: int) -> int:
@@ -55,18 +56,20 @@ def without_blocks(graph: Graph, gone: Collection[RemovableBlock]) -> Graph:
 
 
 def _residual(graph: Graph, op: Op) -> RemovableBlock | None:
-    """The block that an addition ends, if one of its operands is all that the other is made from."""
+    """The residual branch that an ADD closes: one operand is the block's input, the other is computed from that input
+    alone."""
     if not isinstance(op, Add) or len(op.computed(graph)) != 2:
         return None
     for start, branch in (op.inputs[:2], op.inputs[1::-1]):
         inner = _between(graph, start, branch)
-        if inner and _replaces(graph, start, op) and _unseen(graph, inner, op):
+        if inner and _replaces(graph, start, op) and _private(graph, inner, op):
             return RemovableBlock(graph.short_name(op), start, op.outputs[0], (*inner, op.outputs[0]), residual=True)
     return None
 
 
 def _plain(graph: Graph, op: Op) -> RemovableBlock | None:
-    """A convolution whose output is like its input, or a pointwise one together with the depthwise one before it."""
+    """A removable block outside of residual branches: a convolution, or a depthwise and a pointwise one, whose output
+    has the shape of its input."""
     if not isinstance(op, Conv2D):
         return None
     before = graph.producers.get(op.inputs[0])
@@ -76,7 +79,7 @@ def _plain(graph: Graph, op: Op) -> RemovableBlock | None:
             return None
         inner = before.outputs
     start = before.inputs[0] if inner and before is not None else op.inputs[0]
-    if start not in graph.producers or not _replaces(graph, start, op) or not _unseen(graph, inner, op):
+    if start not in graph.producers or not _replaces(graph, start, op) or not _private(graph, inner, op):
         return None
     if _activation(graph.producers[start]) != op.activation:
         return None
@@ -84,7 +87,8 @@ def _plain(graph: Graph, op: Op) -> RemovableBlock | None:
 
 
 def _between(graph: Graph, start: int, end: int) -> tuple[int, ...]:
-    """The outputs of the operators that make a tensor from another one and constants; empty if there are no such."""
+    """Outputs of the operators that compute tensor `end` from tensor `start` and constants alone; empty if another
+    input or a state takes part."""
     reached: set[int] = set()
     open_ones = [end]
     while open_ones:
@@ -96,15 +100,16 @@ def _between(graph: Graph, start: int, end: int) -> tuple[int, ...]:
             return ()
         reached.add(t)
         open_ones += [i for _, i in op.computed(graph)]
-    return tuple(out for out in _in_order(graph) if out in reached)
+    return tuple(out for out in _outputs_in_order(graph) if out in reached)
 
 
-def _in_order(graph: Graph) -> Iterator[int]:
+def _outputs_in_order(graph: Graph) -> Iterator[int]:
     return (op.outputs[0] for op in graph.ops)
 
 
-def _unseen(graph: Graph, inner: Collection[int], last: Op) -> bool:
-    """Whether nothing but operators of the block reads what is computed inside of it."""
+def _private(graph: Graph, inner: Collection[int], last: Op) -> bool:
+    """Whether only operators of the block read its intermediate tensors, and none of those is a graph output or a
+    state."""
     kept = {*graph.outputs, *(s.after for s in graph.states)}
     own = {*inner, last.outputs[0]}
     readers = (reader for t in inner for reader in graph.consumers.get(t, []))
@@ -112,7 +117,8 @@ def _unseen(graph: Graph, inner: Collection[int], last: Op) -> bool:
 
 
 def _replaces(graph: Graph, start: int, op: Op) -> bool:
-    """Whether a tensor can stand for an operator's output: it has the shape, and the activation would not change it."""
+    """Whether tensor `start` can replace the operator's output: same shape and dtype, and the operator's fused
+    activation is already applied to it."""
     x, y, activation = graph.tensors[start], op.output(graph), _activation(op)
     if x.shape != y.shape or x.dtype != y.dtype:
         return False

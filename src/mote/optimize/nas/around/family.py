@@ -1,4 +1,4 @@
-"""The family of networks around a user's float model, whose weights come from it: refitted, distilled, quantized."""
+"""Search family around a user's float model: candidates inherit its weights, are refitted, distilled and quantized."""
 
 from __future__ import annotations
 
@@ -35,35 +35,36 @@ from mote.optimize.nas.tasks import LearningTask, agreement, spread_samples
 from mote.optimize.search import digest
 
 SAMPLES = 256
-"""Samples that importance, refitted weights and ranges of activations come from."""
+"""Calibration samples, used for channel importance, refitting weights and activation ranges."""
 SCORED = 2048
-"""Samples that a candidate learns from before it is scored."""
+"""Training samples of the short distillation before a candidate is scored."""
 PLAIN = Methods(equalize=False, correct_biases=True, rounding="nearest")
-"""Quantization of candidates that are only scored."""
+"""Quicker quantization methods for candidates that are only scored, not shipped."""
 PRUNED = 8
-"""Pruned models among the choices that a search begins with."""
+"""Number of pruned models in the initial population."""
 AWARE = 3
-"""Quantization-aware training takes one of so many epochs."""
+"""Quantization-aware training gets 1 / AWARE of all epochs; distillation gets the others."""
 SUM = 0.1
-"""The most that quantized probabilities differ from 1 in sum; scores that differ more are logits."""
+"""Outputs whose sum differs from 1 by at most this much are taken as probabilities, others as logits."""
 FLOAT = "float.tflite"
-"""The name of a member's float model."""
+"""File name of a member's float model."""
 TUNING, TRAINING = "mote.optimize.train.tuning", "mote.optimize.nas.around.training"
-"""Loaded only for training, as they need PyTorch."""
+"""Modules that need PyTorch, imported only when a candidate is trained."""
 
 
 @dataclass(frozen=True, eq=False)
 class AroundFamily:
-    """Networks around a float model. They are scored by evolution, after a moment of distillation from the model."""
+    """Search family of the networks around a user's float model; each candidate is scored by a short distillation from
+    that model."""
 
     name: str
-    near: Neighbourhood
-    seen: CalibratedModel
-    """The model's ranges of activations, by which candidates are quantized to be priced, and the samples of them."""
+    neighbourhood: Neighbourhood
+    calibrated: CalibratedModel
+    """The user's model with calibrated activation ranges, by which candidates are quantized when they are costed."""
     task: LearningTask
     pricing: GraphPricing
     preprocess: str = ""
-    """The steps that make the model's input, as its file says."""
+    """Preprocessing steps of the model's input, from the metadata of its file."""
     augment: str = ""
     device: str = "auto"
     shared = True
@@ -80,40 +81,44 @@ class AroundFamily:
         augment: str = "",
         device: str = "auto",
     ) -> Self:
-        """The family of a model for a task; its channels are ranked by what they save in cycles on the target."""
+        """The search family of a model and a task; channels are ranked by importance per cycle saved on the target."""
         cases = spread(task.train.cases(given.graph), SAMPLES)
-        seen = prepared(given.graph, cases, PLAIN)
-        near = Neighbourhood.of(seen.exact, cases, prices(seen.exact, seen, settings, "cycles"), precisions)
-        return cls("around", near, seen, task, pricing, given.preprocess, augment, device)
+        calibrated = prepared(given.graph, cases, PLAIN)
+        neighbourhood = Neighbourhood.of(
+            calibrated.exact, cases, prices(calibrated.exact, calibrated, settings, "cycles"), precisions
+        )
+        return cls("around", neighbourhood, calibrated, task, pricing, given.preprocess, augment, device)
 
     @cached_property
     def key(self) -> str:
-        """A digest of all that results depend on."""
+        """Digest of everything that results depend on."""
         data = [(part.inputs, part.labels) for part in (self.task.train, self.task.validation)]
-        return digest(self.name, export(self.near.graph, self.name).data, data, self.pricing.key, self.augment)
+        return digest(self.name, export(self.neighbourhood.graph, self.name).data, data, self.pricing.key, self.augment)
 
     def first(self) -> Sequence[Choice]:
-        """The model as it is, and pruned ones of all sizes."""
-        count = len(self.near.steps)
-        return [{}, *(self.near.pruned(n * count // PRUNED) for n in range(1, PRUNED + 1))]
+        """The initial choices: the unchanged model, and models pruned to PRUNED sizes."""
+        count = len(self.neighbourhood.steps)
+        return [{}, *(self.neighbourhood.pruned(n * count // PRUNED) for n in range(1, PRUNED + 1))]
 
     def random(self, rng: Random) -> Choice:
-        return self.near.random(rng)
+        return self.neighbourhood.random(rng)
 
     def mutated(self, choice: Choice, rng: Random) -> Choice:
-        return self.near.mutated(choice, rng)
+        return self.neighbourhood.mutated(choice, rng)
 
     def crossed(self, one: Choice, other: Choice, rng: Random) -> Choice:
-        return self.near.crossed(one, other, rng)
+        return self.neighbourhood.crossed(one, other, rng)
 
     def described(self, choice: Choice) -> str:
-        return self.near.described(choice)
+        return self.neighbourhood.described(choice)
 
     def costs(self, choice: Choice) -> NetworkCosts | DoesNotFit:
-        graph, layers = numbered(self.near.graph_of(choice), self.near.layers_of(choice))
-        seen = self.seen
-        made = integers(graph, seen.ranges, Scheme(layers=layers), wide=seen.wide, insides=seen.insides)
-        return self.pricing.costs(made.graph)
+        graph, layers = numbered(self.neighbourhood.graph_of(choice), self.neighbourhood.layers_of(choice))
+        calibrated = self.calibrated
+        quantized = integers(
+            graph, calibrated.ranges, Scheme(layers=layers), wide=calibrated.wide, insides=calibrated.insides
+        )
+        return self.pricing.costs(quantized.graph)
 
     def estimate(self, choice: Choice) -> None:
         return None
@@ -122,59 +127,61 @@ class AroundFamily:
         return self
 
     def score(self, choice: Choice, epochs: int) -> float:
-        """Held-out accuracy of the quantized network after one short epoch. Of networks that are right as often, those
-        that are surer of it have more, by less than a sample's worth."""
+        """Validation accuracy of the quantized network after one short epoch; ties are broken by the confidence in the
+        right classes, which weighs less than one sample."""
         few = spread_samples(self.task.train, SCORED)
-        graph, layers = numbered(self._trained(choice, 1, few), self.near.layers_of(choice))
+        graph, layers = numbered(self._trained(choice, 1, few), self.neighbourhood.layers_of(choice))
         cases = spread(self.task.train.cases(graph), SAMPLES)
-        made = finished(prepared(graph, cases, PLAIN), Scheme(layers=layers)).integers.graph
+        quantized = finished(prepared(graph, cases, PLAIN), Scheme(layers=layers)).integers.graph
         held = self.task.validation
         assert held.labels is not None
-        answers = answered(made, held)
-        doubt = (1 - confidence(answers, held.labels)) / len(held) if self.task.classes else 0.0
-        return agreement(answers, held.labels, self.task.classes) - doubt
+        scores = first_output(quantized, held)
+        doubt = (1 - confidence(scores, held.labels)) / len(held) if self.task.classes else 0.0
+        return agreement(scores, held.labels, self.task.classes) - doubt
 
     def finish(self, choice: Choice, epochs: int) -> FinishedMember:
-        """The network after distillation and quantization-aware training; the model as it is only quantized."""
+        """Distillation and quantization-aware training of the choice, written to files; the unchanged model is only
+        quantized."""
         aware = max(epochs // AWARE, 1)
         trained = self._trained(choice, max(epochs - aware, 1), self.task.train)
-        graph, layers = numbered(trained, self.near.layers_of(choice))
+        graph, layers = numbered(trained, self.neighbourhood.layers_of(choice))
         cases = spread(self.task.train.cases(graph), SAMPLES)
         scheme = Scheme(layers=layers)
         if choice and not any(type(op) in COMPOSITES for op in graph.ops):
             training: Any = import_module(TRAINING)
-            made = training.trained_aware(
-                graph, cases, scheme, self.near.graph, self.task.train, aware, self.augment, self.device
+            quantized = training.trained_aware(
+                graph, cases, scheme, self.neighbourhood.graph, self.task.train, aware, self.augment, self.device
             )
         else:
-            made = finished(prepared(graph, cases, Methods()), scheme).integers.graph
-        file = export(made, self.name, preprocess=self.preprocess).data
+            quantized = finished(prepared(graph, cases, Methods()), scheme).integers.graph
+        file = export(quantized, self.name, preprocess=self.preprocess).data
         return FinishedMember(
             files={MODEL: file, FLOAT: export(graph, self.name, preprocess=self.preprocess).data},
             validation=self.task.accuracy(file, self.task.validation),
         )
 
     def _trained(self, choice: Choice, epochs: int, data: Dataset) -> Graph:
-        """The float graph of a choice: refitted layer by layer to what the model computes, then distilled from it."""
-        graph = self.near.graph_of(choice)
-        if graph is self.near.graph:
+        """The float graph of a choice with trained weights: refitted layer by layer to the user's model, then distilled
+        from it."""
+        graph = self.neighbourhood.graph_of(choice)
+        if graph is self.neighbourhood.graph:
             return graph
         tuning: Any = import_module(TUNING)
-        kept = self.near.zeros_of(choice, graph)
-        refit = refitted(self.near.graph, graph, self.seen.cases, kept)
+        kept = self.neighbourhood.masks_of(choice, graph)
+        refit = refitted(self.neighbourhood.graph, graph, self.calibrated.cases, kept)
         how = tuning.Tuning(epochs, self.augment, self.device)
-        distilled: Graph = tuning.fine_tuned(refit, self.near.graph, data, kept, how)
+        distilled: Graph = tuning.fine_tuned(refit, self.neighbourhood.graph, data, kept, how)
         return distilled
 
 
-def answered(graph: Graph, data: Dataset) -> Array:
-    """The first output of a quantized graph, [samples, scores]."""
+def first_output(graph: Graph, data: Dataset) -> Array:
+    """First output of a quantized graph for each sample, dequantized: [samples, scores]."""
     answers = real(graph.tensors[graph.outputs[0]], outputs(graph, data.cases(graph))[0])
     return answers.reshape(len(answers), -1)
 
 
 def confidence(answers: Array, labels: Array) -> float:
-    """The mean probability of the right classes, from probabilities or logits."""
+    """Mean probability of the true classes; logits are passed through softmax first."""
     scores = answers.astype(np.float64)
     if scores.shape[1] == 1:
         scores = np.column_stack([1 - scores, scores])

@@ -1,4 +1,4 @@
-"""A float model of the user's, as a search around it takes it."""
+"""The user's float model from which a search around a model starts."""
 
 from __future__ import annotations
 
@@ -21,41 +21,42 @@ from mote.optimize.nas.tasks import LearningTask, kind_of, split
 
 @dataclass(frozen=True, eq=False)
 class GivenModel:
-    """A float model."""
+    """The user's float model, read and in normal form."""
 
     where: str
-    """The file, or what the object is called."""
+    """File name, or a description of the model object, for error messages."""
     read: Graph
-    """The graph as it was read, with inputs arranged as in the model."""
+    """The graph as read, with its inputs in the file's own layout (such as NCHW)."""
     graph: Graph
-    """The graph in normal form, with images channels last."""
+    """The graph in normal form: images are NHWC."""
     preprocess: str = ""
-    """The steps that make its input, as the file says."""
+    """Preprocessing steps of the model's input, from the metadata of its file."""
 
-    def taken(self, data: Dataset) -> Dataset:
-        """Samples as the graph takes them: images channels last."""
+    def in_graph_layout(self, data: Dataset) -> Dataset:
+        """The samples in the layout of the normalized graph (NHWC images)."""
         if all(self.read.tensors[t].arrangement is None for t in self.read.inputs):
             return data
         cases = data.cases(self.read)
         arrays = {
             t: np.stack([case[t].reshape(self.read.tensors[t].shape) for case in cases]) for t in self.read.inputs
         }
-        named = {self.read.tensors[t].name: _without_first(x) for t, x in arrays.items()}
+        named = {self.read.tensors[t].name: _without_batch_axis(x) for t, x in arrays.items()}
         return replace(data, inputs=named)
 
     def task(self, train: Dataset, validate: Dataset | None, seed: int) -> LearningTask:
-        """The task of labelled data, as the model takes it; without data to validate with, a part is held out."""
-        data = self.taken(train)
+        """The learning task of labelled data in the model's layout; without `validate`, a part of `train` is held out
+        for validation."""
+        data = self.in_graph_layout(train)
         assert data.labels is not None
         classes = data.labels.dtype.kind in "iu"
-        part, held = (data, self.taken(validate)) if validate is not None else split(data, classes, seed)
+        part, held = (data, self.in_graph_layout(validate)) if validate is not None else split(data, classes, seed)
         output = self.graph.tensors[self.graph.outputs[0]]
         shape = self.graph.tensors[self.graph.inputs[0]].shape[1:]
         return LearningTask(kind_of(data), shape, output.size, classes, part, held, data.classes)
 
 
-def _without_first(samples: np.typing.NDArray[Any]) -> np.typing.NDArray[Any]:
-    """Samples [n, 1, ...] without the axis of one."""
+def _without_batch_axis(samples: np.typing.NDArray[Any]) -> np.typing.NDArray[Any]:
+    """Removes the batch axis of size 1: [n, 1, ...] to [n, ...]."""
     return samples[:, 0] if samples.ndim > 2 and samples.shape[1] == 1 else samples
 
 

@@ -1,4 +1,4 @@
-"""Kernels: convolutions with smaller windows, cut out of the middle of those that they have."""
+"""Kernel size search: crops convolution kernels to smaller odd sizes."""
 
 from __future__ import annotations
 
@@ -13,30 +13,31 @@ from mote.ir.ops.common import Axis
 from mote.ir.ops.windows.conv import Conv2D
 from mote.ir.ops.windows.depthwise import DepthwiseConv2D
 
-LEAST = 3
-"""The smallest window that another one is cut to."""
+SMALLEST = 3
+"""Smallest kernel size that is tried."""
 
 
 def kernel_sizes(graph: Graph, op: Op) -> tuple[int, ...]:
-    """The sizes that the window of an operator can have, from the smallest to its own: odd ones that leave all output
-    positions where they are. Empty where there is no choice."""
+    """Kernel sizes to choose from for a convolution, ascending up to its own: odd sizes that keep the output positions
+    unchanged. Empty for other operators, or if there is no smaller size."""
     if not isinstance(op, Conv2D | DepthwiseConv2D) or op.input(graph, 1).dtype != DType.FLOAT32:
         return ()
     if op.input(graph, 1).data is None:
         return ()
     axes = (op.vertical, op.horizontal)
     own = max(axis.kernel for axis in axes)
-    smaller = [size for size in range(LEAST, own, 2) if all(_cut(axis, size) is not None for axis in axes)]
+    smaller = [size for size in range(SMALLEST, own, 2) if all(_crop(axis, size) is not None for axis in axes)]
     return (*smaller, own) if smaller else ()
 
 
 def with_kernels(graph: Graph, sizes: Mapping[int, int]) -> Graph:
-    """The graph with smaller windows, by the outputs of layers; tensors and their shapes stay."""
+    """The graph with cropped convolution kernels: `sizes` maps a layer's output tensor to its new kernel size; output
+    shapes do not change."""
     tensors, ops, fresh = [], [], graph.fresh_id()
     for op in graph.ops:
         size = sizes.get(op.outputs[0])
         if size is not None and isinstance(op, Conv2D | DepthwiseConv2D):
-            (down, vertical), (right, horizontal) = _needed(op.vertical, size), _needed(op.horizontal, size)
+            (down, vertical), (right, horizontal) = _cropped(op.vertical, size), _cropped(op.horizontal, size)
             w = op.input(graph, 1)
             assert w.data is not None
             taps = w.data[:, down : down + vertical.kernel, right : right + horizontal.kernel]
@@ -48,20 +49,22 @@ def with_kernels(graph: Graph, sizes: Mapping[int, int]) -> Graph:
     return graph.with_ops(ops, tensors).verify()
 
 
-def first_taps(whole: Conv2D, cut: Conv2D) -> tuple[int, int]:
-    """The first row and column of a convolution's window that are left in another one, which was cut from it."""
-    return _needed(whole.vertical, cut.vertical.kernel)[0], _needed(whole.horizontal, cut.horizontal.kernel)[0]
+def crop_offset(original: Conv2D, cropped: Conv2D) -> tuple[int, int]:
+    """Offset (row, column) of a cropped kernel's first tap in the original kernel."""
+    return _cropped(original.vertical, cropped.vertical.kernel)[0], _cropped(
+        original.horizontal, cropped.horizontal.kernel
+    )[0]
 
 
-def _needed(axis: Axis, size: int) -> tuple[int, Axis]:
-    cut = _cut(axis, size)
-    assert cut is not None, f"a window of {axis} cannot have the size {size}"
-    return cut
+def _cropped(axis: Axis, size: int) -> tuple[int, Axis]:
+    cropped = _crop(axis, size)
+    assert cropped is not None, f"a window of {axis} cannot have the size {size}"
+    return cropped
 
 
-def _cut(axis: Axis, size: int) -> tuple[int, Axis] | None:
-    """The first tap that is left, and the axis without the others: with the same output positions, so that as much less
-    is padded. None where more would be cut than is padded."""
+def _crop(axis: Axis, size: int) -> tuple[int, Axis] | None:
+    """Index of the first kept tap and the axis after cropping to `size` taps: padding shrinks by what is cropped, so
+    that output positions stay. None if more would be cropped than is padded."""
     rest = axis.kernel - size
     if rest <= 0:
         return 0, axis

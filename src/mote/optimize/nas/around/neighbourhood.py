@@ -1,6 +1,6 @@
-"""The neighbourhood of a float model: networks with fewer channels, blocks and taps, and other precisions.
+"""Search space around a float model: fewer channels and blocks, smaller kernels, sparse weights, other precisions.
 
-A choice names only what differs from the model, so that the empty one is the model itself."""
+A choice lists only the decisions that differ from the model; the empty choice is the model itself."""
 
 from __future__ import annotations
 
@@ -22,54 +22,54 @@ from mote.optimize.compress.quantize.types.litert_rules import FAMILIES, Rule, h
 from mote.optimize.compress.quantize.types.precision import Precision
 from mote.optimize.nas.around.blocks import RemovableBlock, removable_blocks, without_blocks
 from mote.optimize.nas.around.kernels import kernel_sizes, with_kernels
-from mote.optimize.nas.around.sparsity import SHARES, Energies, energies, sparse, sparse_layers, zeros_kept
+from mote.optimize.nas.around.sparsity import SHARES, Energies, energies, sparse, sparse_layers, weights_kept
 from mote.optimize.nas.around.widths import Ranks, families, narrowed, ranks, width_values
 from mote.optimize.nas.family import Choice
 from mote.optimize.nas.spaces.options import PRECISIONS
 
 WIDTH, DEPTH, KERNEL, PRECISION, SPARSITY = "width", "depth", "kernel", "precision", "sparsity"
-"""The kinds of decisions: the last word of their names."""
+"""Kinds of decisions; a decision is named `LAYER.KIND`."""
 PRUNE = "prune"
-"""The move that narrows all layers at once, in the order in which `mote prune` removes channels."""
+"""Mutation that narrows all layers at once, in the pruning order of `mote prune`."""
 RARE = 0.25
-"""The probability of each change other than pruning in a random choice."""
+"""Probability that a random choice changes a decision (beyond pruning)."""
 
 
 @dataclass(frozen=True)
 class LayerDecision:
-    """What can be chosen for a layer, a block or the layers whose channels are tied."""
+    """A decision about one layer, one block, or a family of layers with tied channels."""
 
     kind: str
     tensor: int
-    """The output that it is about."""
+    """Output tensor of the layer or block."""
     values: tuple[Any, ...]
-    """The values to choose from; the last one is the model's own."""
+    """Values to choose from; the last one is the unchanged model's."""
 
     @property
-    def own(self) -> Any:
-        """The model's own value."""
+    def default(self) -> Any:
+        """The value of the unchanged model."""
         return self.values[-1]
 
 
 @dataclass(frozen=True, eq=False)
 class Neighbourhood:
-    """The networks around a float graph in normal form."""
+    """The search space around a float graph in normal form."""
 
     graph: Graph
     grouping: ChannelGroups
     steps: tuple[RemovalStep, ...]
-    """The pruning schedule: channels in the order of their importance for what they cost."""
+    """Pruning schedule: channels in order of removal, by importance per cost."""
     energies: Energies
-    """Mean squares of the inputs of layers, by which blocks of weights are zero."""
+    """Mean squares of layer inputs, which decide the blocks of weights to set to zero."""
     precisions: Sequence[Precision] = PRECISIONS
-    """Precisions that layers may have; int8 is the usual one."""
+    """Precisions to choose from; int8 is the default of every layer."""
 
     @classmethod
     def of(
         cls, graph: Graph, cases: Cases, prices: Prices, precisions: Sequence[Precision] = PRECISIONS
     ) -> Neighbourhood:
-        """The neighbourhood of a graph, with the importance of channels on calibration data; `prices` are costs of
-        operators, by output."""
+        """The search space around a graph; channel importance is measured on calibration data, `prices` are operator
+        costs by output tensor."""
         tied, seen = groups(graph), grams(graph, cases)
         steps = order(graph, tied, seen, sensitivities(graph, seen, cases), prices) if tied.families else []
         return cls(graph, tied, tuple(steps), energies(seen), precisions)
@@ -80,13 +80,13 @@ class Neighbourhood:
 
     @cached_property
     def blocks(self) -> dict[str, RemovableBlock]:
-        """Removable blocks by the names of their decisions."""
+        """Removable blocks by decision name."""
         by_end = {block.end: block for block in removable_blocks(self.graph)}
-        return {name: by_end[own.tensor] for name, own in self.decisions.items() if own.kind == DEPTH}
+        return {name: by_end[decision.tensor] for name, decision in self.decisions.items() if decision.kind == DEPTH}
 
     @cached_property
     def decisions(self) -> dict[str, LayerDecision]:
-        """All decisions by name, in the order of layers."""
+        """All decisions by name, in execution order."""
         graph = self.graph
         ends = {block.end for block in removable_blocks(graph)}
         widths = {t: width_values(len(self.grouping.families[n])) for t, n in families(graph, self.grouping).items()}
@@ -101,8 +101,10 @@ class Neighbourhood:
                 PRECISION: self._precisions(op),
                 SPARSITY: SHARES if t in sparse_ones else (),
             }
-            own = {f"{name}.{kind}": LayerDecision(kind, t, some) for kind, some in values.items() if len(some) > 1}
-            decisions |= own
+            of_layer = {
+                f"{name}.{kind}": LayerDecision(kind, t, some) for kind, some in values.items() if len(some) > 1
+            }
+            decisions |= of_layer
         return decisions
 
     def _precisions(self, op: Op) -> tuple[str, ...]:
@@ -116,8 +118,8 @@ class Neighbourhood:
         return (*others, Precision.INT8.value)
 
     def graph_of(self, choice: Choice) -> Graph:
-        """The float graph of a choice, with the weights of the model that are left; tensors keep their ids, operators
-        their numbers."""
+        """The float graph of a choice, with the model's remaining weights; tensor ids and operator indices stay those
+        of the model."""
         gone = [self.blocks[name] for name, value in choice.items() if self.decisions[name].kind == DEPTH and not value]
         graph = without_blocks(self.graph, gone)
         sizes = {t: size for t, size in self._values(choice, KERNEL).items() if t in graph.producers}
@@ -125,87 +127,92 @@ class Neighbourhood:
         graph = narrowed(graph, self._values(choice, WIDTH), self.importance)
         return sparse(self.graph, graph, self._values(choice, SPARSITY), self.energies)
 
-    def zeros_of(self, choice: Choice, graph: Graph) -> dict[int, Mask]:
-        """Where weights of a choice's graph are not zero, by layers that are sparse."""
-        return zeros_kept(graph, self._values(choice, SPARSITY))
+    def masks_of(self, choice: Choice, graph: Graph) -> dict[int, Mask]:
+        """Masks of the weights that are kept in the choice's sparse layers, by output tensor."""
+        return weights_kept(graph, self._values(choice, SPARSITY))
 
     def layers_of(self, choice: Choice) -> dict[int, Precision]:
-        """Precisions of layers other than int8, by the numbers of operators."""
+        """Precisions other than int8, by operator index."""
         chosen = self._values(choice, PRECISION)
         return {self.graph.producers[t].index: Precision(value) for t, value in chosen.items()}
 
     def _values(self, choice: Choice, kind: str) -> dict[int, Any]:
-        own = {name: self.decisions[name] for name in choice}
-        return {decision.tensor: choice[name] for name, decision in own.items() if decision.kind == kind}
+        named = {name: self.decisions[name] for name in choice}
+        return {decision.tensor: choice[name] for name, decision in named.items() if decision.kind == kind}
 
     def smallest(self) -> Choice:
-        """All that can be is narrow, left out and cut; weights are dense and int8."""
-        others = [name for name, own in self.decisions.items() if own.kind not in (PRECISION, SPARSITY)]
-        return self._plain({name: self.decisions[name].values[0] for name in others})
+        """The smallest network: minimum widths and kernels, all removable blocks removed; weights stay dense and
+        int8."""
+        others = [name for name, decision in self.decisions.items() if decision.kind not in (PRECISION, SPARSITY)]
+        return self._effective({name: self.decisions[name].values[0] for name in others})
 
     def pruned(self, number: int) -> Choice:
-        """A step of the pruning schedule: the widths that `mote prune` leaves after so many removals."""
+        """The choice after the first `number` removals of the pruning schedule."""
         gone = Counter(self.grouping.family[group] for step in self.steps[:number] for group in step.groups)
         numbers = families(self.graph, self.grouping)
         widths = {}
-        for name, own in self.decisions.items():
-            if own.kind == WIDTH:
-                number_of_family = numbers[own.tensor]
+        for name, decision in self.decisions.items():
+            if decision.kind == WIDTH:
+                number_of_family = numbers[decision.tensor]
                 widths[name] = len(self.grouping.families[number_of_family]) - gone[number_of_family]
-        return self._plain(widths)
+        return self._effective(widths)
 
     def random(self, rng: Random) -> Choice:
-        """A pruned model with some further changes, of which any number of blocks may be one."""
+        """A randomly pruned model with random changes of other decisions."""
         choice = dict(self.pruned(rng.randrange(len(self.steps) + 1)))
-        usual = rng.random() < 0.5
-        for name, own in self.decisions.items():
-            if (own.kind == WIDTH or not usual) and rng.random() < RARE:
-                choice[name] = rng.choice(own.values)
-        return self._plain(choice)
+        widths_only = rng.random() < 0.5
+        for name, decision in self.decisions.items():
+            if (decision.kind == WIDTH or not widths_only) and rng.random() < RARE:
+                choice[name] = rng.choice(decision.values)
+        return self._effective(choice)
 
     def mutated(self, choice: Choice, rng: Random) -> Choice:
-        """A choice with one decision changed, or pruned further."""
-        names = list(self._open(choice))
+        """A choice with one decision changed at random, or pruned further."""
+        names = list(self._effective_names(choice))
         kinds = sorted({self.decisions[name].kind for name in names})
         last = len(self.steps)
         further = self._narrower(choice, self.pruned(last))
         move = rng.choice([*kinds, PRUNE] if further else kinds)
         if move == PRUNE:
             narrower = self._narrower(choice, self.pruned(rng.randrange(1, last + 1))) or further
-            return self._plain({**choice, **narrower})
+            return self._effective({**choice, **narrower})
         name = rng.choice([name for name in names if self.decisions[name].kind == move])
-        own = self.decisions[name]
-        now = choice.get(name, own.own)
-        return self._plain({**choice, name: rng.choice([value for value in own.values if value != now])})
+        decision = self.decisions[name]
+        now = choice.get(name, decision.default)
+        return self._effective({**choice, name: rng.choice([value for value in decision.values if value != now])})
 
     def _narrower(self, choice: Choice, pruned: Choice) -> Choice:
-        """The widths of a pruned model that are below those of a choice."""
-        return {name: width for name, width in pruned.items() if width < choice.get(name, self.decisions[name].own)}
+        """Widths of a pruned model that are below those of a choice."""
+        return {name: width for name, width in pruned.items() if width < choice.get(name, self.decisions[name].default)}
 
     def crossed(self, one: Choice, other: Choice, rng: Random) -> Choice:
-        """A choice that has every decision from one of two."""
+        """Uniform crossover of two choices."""
         names = [name for name in self.decisions if name in one or name in other]
-        chosen = {name: rng.choice((one, other)).get(name, self.decisions[name].own) for name in names}
-        return self._plain(chosen)
+        chosen = {name: rng.choice((one, other)).get(name, self.decisions[name].default) for name in names}
+        return self._effective(chosen)
 
-    def _plain(self, choice: Choice) -> Choice:
-        """A choice without the decisions that change nothing, in the order of layers."""
-        names = self._open(choice)
-        return {name: choice[name] for name in names if name in choice and choice[name] != self.decisions[name].own}
+    def _effective(self, choice: Choice) -> Choice:
+        """The choice without decisions that have no effect, in execution order."""
+        names = self._effective_names(choice)
+        return {name: choice[name] for name in names if name in choice and choice[name] != self.decisions[name].default}
 
-    def _open(self, choice: Choice) -> Iterator[str]:
-        """Decisions about what is not left out already."""
+    def _effective_names(self, choice: Choice) -> Iterator[str]:
+        """Names of decisions that still have an effect: not about layers of removed blocks."""
         gone = [self.blocks[name] for name in self.blocks if not choice.get(name, True)]
-        for name, own in self.decisions.items():
-            outer = (block for block in gone if own.tensor in block.inner)
-            if not any(own.kind != DEPTH or block.end != own.tensor for block in outer):
+        for name, decision in self.decisions.items():
+            outer = (block for block in gone if decision.tensor in block.inner)
+            if not any(decision.kind != DEPTH or block.end != decision.tensor for block in outer):
                 yield name
 
     def described(self, choice: Choice) -> str:
-        """A choice in a few words: what is left of channels and blocks, and which layers differ."""
+        """One-line summary: channels and blocks that are left, and layers with other kernels or precisions."""
         parts = []
-        widths = {name: own.own for name in self._open(choice) if (own := self.decisions[name]).kind == WIDTH}
-        left = sum(choice.get(name, own) for name, own in widths.items())
+        widths = {
+            name: decision.default
+            for name in self._effective_names(choice)
+            if (decision := self.decisions[name]).kind == WIDTH
+        }
+        left = sum(choice.get(name, default) for name, default in widths.items())
         if left < (whole := sum(widths.values())):
             parts.append(f"{left} of {whole} channels")
         if gone := sum(not choice.get(name, True) for name in self.blocks):
@@ -220,7 +227,7 @@ class Neighbourhood:
 
 
 def _named(graph: Graph) -> Iterator[tuple[Op, str]]:
-    """Operators with their short names, numbered where several operators have the same."""
+    """Operators with unique short names; duplicates get a number."""
     seen: Counter[str] = Counter()
     for op in graph.ops:
         name = graph.short_name(op)
@@ -229,7 +236,7 @@ def _named(graph: Graph) -> Iterator[tuple[Op, str]]:
 
 
 def numbered(graph: Graph, layers: Mapping[int, Precision]) -> tuple[Graph, dict[int, Precision]]:
-    """The graph with operators numbered by their places, and precisions by these numbers."""
+    """The graph with operators renumbered by position, and the precisions by the new indices."""
     places = {op.index: place for place, op in enumerate(graph.ops)}
     named = {place: graph.layers[index] for index, place in places.items() if index in graph.layers}
     ops = [op.with_(index=place) for place, op in enumerate(graph.ops)]

@@ -1,4 +1,4 @@
-"""Costs of integer graphs on a target, within limits."""
+"""Costs of integer graphs on a target, checked against limits."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from mote.optimize.search import digest
 
 @dataclass(frozen=True, eq=False)
 class GraphPricing:
-    """Costs of integer graphs by the plan that would be shipped, with code by the model of its size."""
+    """Costs of integer graphs from the compiler's final plan; code size is estimated, not linked."""
 
     settings: Settings
     limits: CostLimits
 
     @cached_property
     def key(self) -> str:
-        """A digest of target, settings and limits."""
+        """Digest of target, settings and limits."""
         return digest(self.settings.target.name, self.settings.optimize, self.limits)
 
     def costs(self, graph: Graph) -> NetworkCosts | DoesNotFit:
-        """The costs of a graph, or the limit that it exceeds."""
+        """Costs of a graph, or the limit that it exceeds."""
         try:
             return limited(planned_costs(graph, self.settings), self.limits)
         except BudgetError as error:

@@ -1,4 +1,4 @@
-"""Sparsity: blocks of weights that are zero, which the sparse kernels skip, in layers of a float graph."""
+"""Sparsity search: layers of a float graph with zero blocks of weights, which the sparse kernels skip."""
 
 from __future__ import annotations
 
@@ -12,52 +12,52 @@ from mote.ir.graph.numeric.fixedpoint import Ints
 from mote.ir.ops.windows.conv import Conv2D
 from mote.optimize.compress.prune.blocks import LEAST, prunable, tiling
 from mote.optimize.compress.prune.layers import BIAS, Gram, Reals, float_layers, matrix, with_matrices
-from mote.optimize.nas.around.kernels import first_taps
+from mote.optimize.nas.around.kernels import crop_offset
 
 SHARES = (0.75, 0.5, 0.3, 0.0)
-"""Shares of a layer's blocks that can be zero."""
+"""Shares of a layer's weight blocks to set to zero."""
 
 Energies = Mapping[int, Reals]
-"""The mean square of each input of a layer's matrix, by the layer's output."""
+"""Mean square of each input (column) of a layer's weight matrix, by the layer's output tensor."""
 
 
 def energies(grams: Mapping[int, Gram]) -> Energies:
-    """Mean squares of inputs, from the second moments of layers' inputs."""
+    """Mean squares of layer inputs: the diagonals of the Gram matrices."""
     return {y: np.diag(gram.products).copy() for y, gram in grams.items()}
 
 
 def sparse_layers(graph: Graph) -> tuple[int, ...]:
-    """The layers, by output, of which blocks of weights can be zero."""
+    """Output tensors of the layers whose weights can be made block-sparse."""
     return tuple(op.outputs[0] for op in prunable(graph))
 
 
-def sparse(before: Graph, graph: Graph, shares: Mapping[int, float], seen: Energies) -> Graph:
-    """The graph with so large shares of zero blocks in some layers, each row of blocks alike: those whose outputs have
-    the least energy. `before` is the graph that the energies were seen in, from which channels, blocks and taps may
-    have been cut."""
-    whole = {op.outputs[0]: op for op in float_layers(before)}
+def sparse(before: Graph, graph: Graph, shares: Mapping[int, float], energy_of: Energies) -> Graph:
+    """The graph with zeroed weight blocks: in each layer of `shares`, this share of the blocks of every block row,
+    lowest output energy first. `before` is the unchanged graph in which the energies were measured."""
+    original = {op.outputs[0]: op for op in float_layers(before)}
     sparse_ones: dict[int, Reals] = {}
     for op in prunable(graph):
         y = op.outputs[0]
         if shares.get(y):
-            own = matrix(graph, op)
-            energy = seen[y][_inputs_left(before, whole[y], graph, op)]
-            sparse_ones[y] = own.weights * _mask(graph, op, own.weights**2 * energy, shares[y])
+            layer_matrix = matrix(graph, op)
+            energy = energy_of[y][_inputs_left(before, original[y], graph, op)]
+            sparse_ones[y] = layer_matrix.weights * _mask(graph, op, layer_matrix.weights**2 * energy, shares[y])
     return with_matrices(graph, sparse_ones) if sparse_ones else graph
 
 
-def zeros_kept(graph: Graph, layers: Mapping[int, float]) -> dict[int, Mask]:
-    """Masks of nonzero weights, with the bias, of sparse layers."""
+def weights_kept(graph: Graph, layers: Mapping[int, float]) -> dict[int, Mask]:
+    """Masks of the weights to keep in the sparse layers, by output tensor: nonzero weights and the bias."""
     masks = {}
     for op in float_layers(graph):
         if layers.get(op.outputs[0]):
-            own = matrix(graph, op)
-            masks[op.outputs[0]] = (own.weights != 0) | (own.owners == BIAS)
+            layer_matrix = matrix(graph, op)
+            masks[op.outputs[0]] = (layer_matrix.weights != 0) | (layer_matrix.owners == BIAS)
     return masks
 
 
 def _mask(graph: Graph, op: Layer, scores: Reals, share: float) -> Mask:
-    """Where weights stay; `scores` are those of each weight."""
+    """Mask of the weights that are kept, from a score for each weight: blocks with the smallest sums of scores are
+    dropped."""
     tiles = tiling(graph, op)
     sums = np.zeros((tiles.rows * tiles.high, tiles.across))
     for output, row in enumerate(scores):
@@ -71,14 +71,15 @@ def _mask(graph: Graph, op: Layer, scores: Reals, share: float) -> Mask:
 
 
 def _inputs_left(before: Graph, old: Layer, after: Graph, new: Layer) -> Ints:
-    """The columns of a layer's matrix that are left, the bias last."""
+    """Columns of the unchanged layer's weight matrix that are left after pruning channels and cropping the kernel; the
+    bias column is last."""
     columns, kept = old.columns(before), new.input(after).kept
     assert columns is not None
     channels = np.arange(len(columns), dtype=np.int64) if kept is None else np.flatnonzero(np.isin(columns, kept))
     depth = old.input(before, 1).size // old.input(before, 1).shape[0]
     places = np.arange(depth, dtype=np.int64)
     if isinstance(old, Conv2D) and isinstance(new, Conv2D):
-        down, right = first_taps(old, new)
+        down, right = crop_offset(old, new)
         taps = places.reshape(old.vertical.kernel, old.horizontal.kernel, -1)
         taps = taps[down : down + new.vertical.kernel, right : right + new.horizontal.kernel]
         return np.append(taps[..., channels].reshape(-1), depth)

@@ -1,4 +1,4 @@
-"""Quantization-aware training of a network around a model, by distillation from that model."""
+"""Quantization-aware training of a candidate, distilled from the user's float model."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ def trained_aware(
     augment: str,
     device: str,
 ) -> Graph:
-    """The integer graph after so many epochs that begin with the integers of post-training quantization. Weights that
-    are zero stay zero."""
+    """The integer graph after `epochs` epochs of quantization-aware training, initialized by post-training
+    quantization. Zero weights stay zero."""
     prepared = prepare_graph(graph, cases, Source(graph.name, Format.TFLITE, b""), scheme, Methods())
     train(
         prepared.aware,

@@ -1,4 +1,4 @@
-"""Widths: fewer channels in a float graph, the least important ones removed first."""
+"""Width search: fewer channels in a float graph, the least important ones removed first."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from mote.optimize.compress.prune.channels import RemovalStep, unit_of
 from mote.optimize.compress.prune.groups import STAYS, ChannelGroups, groups, without
 
 EIGHTHS = 8
-"""Widths that a search begins with are these parts of the model's own."""
+"""Widths to choose from are multiples of 1 / EIGHTHS of the model's own width."""
 
 Ranks = Mapping[int, Ints]
-"""How late each channel of a tensor is removed: the more important, the higher."""
+"""Importance rank of each channel, by tensor: the higher, the later it is pruned."""
 
 
 def ranks(grouping: ChannelGroups, steps: Sequence[RemovalStep]) -> Ranks:
-    """The ranks of channels in a pruning schedule; channels that it never removes have the highest."""
+    """Importance ranks of channels from a pruning schedule; channels that it never removes rank highest."""
     order = [group for step in steps for group in step.groups]
     rank = np.full(len(grouping.family) + 1, len(order), np.int64)
     rank[order] = np.arange(len(order), dtype=np.int64)
@@ -27,8 +27,8 @@ def ranks(grouping: ChannelGroups, steps: Sequence[RemovalStep]) -> Ranks:
 
 
 def families(graph: Graph, grouping: ChannelGroups) -> dict[int, int]:
-    """Families of channel groups by the first tensor that has them, in the order of execution. Of several that begin
-    with the same tensor only the largest counts."""
+    """Number of the family of tied channel groups that each tensor is the first to have, by tensor, in execution order.
+    Where several families begin at one tensor, only the largest counts."""
     numbers: dict[int, int] = {}
     seen: set[int] = set()
     for op in graph.ops:
@@ -41,13 +41,13 @@ def families(graph: Graph, grouping: ChannelGroups) -> dict[int, int]:
 
 
 def width_values(count: int) -> tuple[int, ...]:
-    """The widths to choose from where there are so many channel groups, from the narrowest."""
+    """Widths to choose from, ascending, for a layer of `count` channel groups."""
     unit = unit_of(count)
     return tuple(sorted({max(unit, count * n // EIGHTHS // unit * unit) for n in range(1, EIGHTHS)} | {count}))
 
 
 def narrowed(graph: Graph, widths: Mapping[int, int], importance: Ranks) -> Graph:
-    """The graph with so many channel groups left of some families, by the first tensor that has them."""
+    """The pruned graph: `widths` is the number of channel groups to keep, by the first tensor of each family."""
     grouping = groups(graph)
     scores = np.zeros(len(grouping.family), np.int64)
     for t, own in grouping.labels.items():

@@ -1,1 +1,1 @@
-"""Classical models for tables as members of a search: spaces of them, their training, and their files."""
+"""Classical machine learning models for tables in a search: their search space, training and model files."""

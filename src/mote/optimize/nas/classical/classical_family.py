@@ -1,4 +1,5 @@
-"""The family of classical models for a table: scikit-learn fits them in moments, so that they are costed as fitted."""
+"""Search family of classical models for tables: scikit-learn fits them in moments, so each candidate is fitted before
+it is costed."""
 
 from __future__ import annotations
 
@@ -28,7 +29,7 @@ from mote.optimize.search import digest
 
 @dataclass(frozen=True, eq=False)
 class ClassicalFamily:
-    """Classical models for a table. What `epochs` say does not count: every fit is one to the end."""
+    """Search family of classical models for tables; `epochs` is ignored, every fit is complete."""
 
     task: LearningTask
     settings: Settings
@@ -81,7 +82,7 @@ class ClassicalFamily:
         return self.costed(self.file(choice, *self._fitted))
 
     def costed(self, file: ModelFile) -> NetworkCosts | DoesNotFit:
-        """The costs of a file on the target."""
+        """Costs of a model file on the target."""
         try:
             compiled = compiled_model(file.data, self.settings, file.options)
         except MoteError as error:
@@ -96,41 +97,41 @@ class ClassicalFamily:
 
     @cached_property
     def _all(self) -> tuple[Array, Array]:
-        """All samples but those of the test."""
+        """Training and validation samples together."""
         parts = [_rows(part) for part in (self.task.train, self.task.validation)]
-        x, y = (np.concatenate(pair) for pair in zip(*parts, strict=True))
-        return x, y
+        features, y = (np.concatenate(pair) for pair in zip(*parts, strict=True))
+        return features, y
 
     @property
     def _few(self) -> bool:
-        """Whether a held-out part would be too small to tell models apart, so that folds do."""
+        """Whether the data is so small that models are compared by cross-validation instead of a held-out part."""
         return len(self.task.train) + len(self.task.validation) < FEW
 
     @property
     def _fitted(self) -> tuple[Array, Array]:
-        """The samples that shipped models are fitted to: of few all."""
+        """Samples that shipped models are fitted to: all but the test data if data is small, else the training part."""
         return self._all if self._few else _rows(self.task.train)
 
     def score(self, choice: Choice, epochs: int) -> float:
-        """The mean over folds of all samples but those of the test."""
+        """Cross-validated accuracy over training and validation samples."""
         return self.validated(choice, *self._all)
 
     def validated(self, choice: Choice, x: Array, y: Array) -> float:
-        """The cross-validated accuracy of a choice on rows."""
+        """Cross-validated accuracy of a choice on rows `x` with labels `y`."""
         return cross_validated(self._score(choice), x, y, self.task.classes, self.seed)
 
     def held_out(self, choice: Choice, x: Array, y: Array) -> float:
-        """The accuracy of a choice on every third row, fitted to the others: a quick one, for a first selection."""
+        """Accuracy on every third row after fitting to the others: a quick score for a first selection."""
         held = np.arange(len(y), dtype=np.int64) % 3 == 2
         return self._score(choice)(x[~held], y[~held], x[held], y[held])
 
     def _score(self, choice: Choice) -> FoldScore:
-        """The accuracy on held-out rows of a choice that is fitted to others."""
+        """A fold score that fits the choice and scores the estimator."""
 
         def score(rows: Array, labels: Array, held: Array, wanted: Array) -> float:
             scale = feature_scale(choice, rows)
-            made = fit(choice, stored_rows(rows, scale), labels, self.task.classes, self.seed)
-            return _agreement(choice, made, stored_rows(held, scale), wanted, self.task.classes)
+            estimator = fit(choice, stored_rows(rows, scale), labels, self.task.classes, self.seed)
+            return _agreement(choice, estimator, stored_rows(held, scale), wanted, self.task.classes)
 
         return score
 
@@ -143,7 +144,7 @@ class ClassicalFamily:
         return FinishedMember({file.name: file.data}, validation, file.name, self.task.steps, file.options)
 
     def _file_score(self, choice: Choice) -> FoldScore:
-        """The accuracy on held-out rows of the file of a choice that is fitted to others."""
+        """A fold score that fits the choice, writes its model file and scores that file."""
         (name,) = self.task.validation.inputs
 
         def score(rows: Array, labels: Array, held: Array, wanted: Array) -> float:
@@ -153,14 +154,14 @@ class ClassicalFamily:
         return score
 
     def file(self, choice: Choice, x: Array, y: Array) -> ModelFile:
-        """The file of a choice that is fitted to rows."""
+        """Model file of a choice, fitted to rows `x` with labels `y`."""
         stored = stored_rows(x, feature_scale(choice, x))
         return model_file(choice, fit(choice, stored, y, self.task.classes, self.seed), x, self.task.classes)
 
 
 def suits(task: LearningTask) -> bool:
-    """Whether classical models can be chosen for a task: a table of one label or value with samples of all classes, and
-    the packages that fit and write them."""
+    """Whether classical models suit a task: a table with one label or value per row and samples of every class, and
+    scikit-learn and onnx are installed."""
     labels = np.asarray(task.train.labels)
     complete = not task.classes or len(np.unique(labels)) == task.outputs
     return task.kind == TABLE and labels.ndim == 1 and complete and all(map(installed, ("sklearn", "onnx")))
@@ -172,7 +173,7 @@ def _rows(data: Dataset) -> tuple[Array, Array]:
 
 
 def _agreement(choice: Choice, estimator: Estimator, x: Array, y: Array, classes: bool) -> float:
-    """The accuracy of an estimator as its file answers."""
+    """Accuracy of an estimator, with predictions computed the way its model file computes them."""
     if not classes:
         return agreement(np.asarray(estimator.predict(x)).reshape(len(x), -1), y, classes=False)
     if hasattr(estimator, "coefs_"):

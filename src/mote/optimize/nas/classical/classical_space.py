@@ -1,4 +1,5 @@
-"""Spaces of classical models, as data: kinds of models, each with options and the values to choose from."""
+"""Search spaces of classical models: for each kind of model its options, and for each option the values to choose
+from."""
 
 from __future__ import annotations
 
@@ -14,17 +15,17 @@ from mote.base.text import did_you_mean, printable
 from mote.optimize.nas.spaces.space_file import located, shown_value
 
 CLASSICAL = "classical"
-"""The name of the space of all classical models."""
+"""Name of the space of all classical models."""
 KIND = "kind"
-"""The decision which kind of model it is; the others are options of that kind."""
+"""Key of a choice that holds the kind of model; its other keys are options of that kind."""
 OTHER_KIND = 0.15
-"""How often a mutation changes the kind."""
+"""Probability that a mutation changes the kind of model."""
 FEATURES = ("int8", "float32")
-"""Types in which models take their features: int8 is a scale for all of them, as networks have it."""
+"""Input types of tree models: float32, or int8 with one scale for all features."""
 SHARE = ".share"
-"""The end of the name of an option that is a part of a whole."""
+"""Suffix of option names whose values are fractions of at most 1."""
 TEXTS = ("name", "about")
-"""Keys of a file that are no kinds."""
+"""Top-level keys of a space file that are not kinds of models."""
 Values = tuple[Any, ...]
 
 KINDS: Mapping[str, Mapping[str, Values]] = {
@@ -76,12 +77,12 @@ the features that a split looks at, `inverse` the inverse of the regularization 
 analysis, whose covariance shrinks by it), `width` that of a radial basis function
 over 1 / features, and `samples` bounds the support vectors."""
 REGRESSION = ("tree", "forest", "boosting", "linear", "perceptron", "neighbours", "kernel")
-"""Kinds that have a twin for regression."""
+"""Kinds that can also do regression."""
 
 
 @dataclass(frozen=True)
 class ClassicalSpace:
-    """A space of classical models: `kinds` maps each kind to its options, and these to their values."""
+    """A search space of classical models: `kinds` maps each kind to its options, and each option to its values."""
 
     name: str = CLASSICAL
     kinds: Mapping[str, Mapping[str, Values]] = field(default_factory=lambda: KINDS)
@@ -105,16 +106,16 @@ class ClassicalSpace:
                 _check(options[name], KINDS[kind][name], f"{kind}.{name}")
 
     def for_task(self, classes: bool) -> ClassicalSpace:
-        """The space without kinds that a regression cannot have."""
+        """The space for classification (`classes`) or regression, without kinds that cannot do regression."""
         kept = {kind: options for kind, options in self.kinds.items() if classes or kind in REGRESSION}
         return ClassicalSpace(self.name, kept)
 
     def random(self, rng: Random) -> dict[str, Any]:
-        """A random choice: every kind is as likely as any other."""
+        """A random choice; all kinds are equally likely."""
         return self._of(rng.choice(list(self.kinds)), rng)
 
     def mutated(self, choice: Mapping[str, Any], rng: Random) -> dict[str, Any]:
-        """A choice with one option a step or two smaller or larger, or of another kind."""
+        """A choice with one option moved by one or two values, or of another kind."""
         if rng.random() < OTHER_KIND and len(self.kinds) > 1:
             return self._of(rng.choice([kind for kind in self.kinds if kind != choice[KIND]]), rng)
         options = {name: values for name, values in self.kinds[choice[KIND]].items() if len(values) > 1}
@@ -126,13 +127,13 @@ class ClassicalSpace:
         return {**choice, name: options[name][rng.choice(near)]}
 
     def crossed(self, one: Mapping[str, Any], other: Mapping[str, Any], rng: Random) -> dict[str, Any]:
-        """A choice that takes every option from one of two of the same kind, else one of the two."""
+        """Uniform crossover of two choices of one kind; of different kinds, one of the two."""
         if one[KIND] != other[KIND]:
             return dict(rng.choice([one, other]))
         return {name: rng.choice([one, other])[name] for name in one}
 
     def firsts(self) -> list[dict[str, Any]]:
-        """Of each kind the model with the middle of all options."""
+        """Initial choices: for each kind, the middle value of every option."""
         return [
             {KIND: kind, **{name: values[len(values) // 2] for name, values in options.items()}}
             for kind, options in self.kinds.items()
@@ -143,13 +144,13 @@ class ClassicalSpace:
 
 
 def described(choice: Mapping[str, Any]) -> str:
-    """A choice in a few words."""
+    """One-line summary of a choice."""
     return f"{choice[KIND]}: " + ", ".join(f"{name} {value}" for name, value in choice.items() if name != KIND)
 
 
 def classical_of(table: Mapping[str, Any], where: str) -> ClassicalSpace:
-    """A space from the tables of a TOML file, one for each kind, and in it for each option a value or a list of values;
-    options that are not named keep their values. `where` is the file, for messages."""
+    """A search space from a parsed TOML file with a table per kind, and in it a value or list of values per option;
+    unnamed options keep their default values. `where` is the file name for error messages."""
     kinds: dict[str, dict[str, Values]] = {}
     with located(where):
         for kind, options in table.items():
@@ -166,7 +167,7 @@ def classical_of(table: Mapping[str, Any], where: str) -> ClassicalSpace:
 
 
 def _check(values: Values, known: Values, where: str) -> None:
-    """Refuses values of an option that are of another kind than those that are known."""
+    """Raises an error for option values of another type or range than the built-in ones."""
     if not values:
         raise MoteError("is an empty list", where=where, remedy="give a value, or a list of values to choose from")
     for value in values:

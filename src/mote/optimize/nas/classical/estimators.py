@@ -1,4 +1,4 @@
-"""Choices of a classical space as fitted estimators of scikit-learn."""
+"""Fits scikit-learn estimators for the choices of a classical search space."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ Estimator = Any
 """A fitted estimator of scikit-learn."""
 Choice = Mapping[str, Any]
 FoldScore = Callable[[Array, Array, Array, Array], float]
-"""The accuracy by rows and labels to fit to, and by held-out rows and labels."""
+"""Computes an accuracy from (training rows, training labels, held-out rows, held-out labels)."""
 FOLDS = 5
 FEW, REPEATS = 1000, 3
-"""Cross-validation of fewer samples than these is repeated so often, with other folds."""
+"""Below FEW samples, cross-validation is repeated REPEATS times with different folds."""
 
 
 def fit(choice: Choice, x: Array, y: Array, classes: bool, seed: int) -> Estimator:
-    """An estimator of a choice, fitted to rows of features and their classes or values."""
+    """The scikit-learn estimator of a choice, fitted to features and classes (or regression values)."""
     require("sklearn", extra="sklearn", what="a search among classical models")
     with warnings.catch_warnings(), import_module("threadpoolctl").threadpool_limits(1):
         warnings.simplefilter("ignore")
@@ -32,8 +32,8 @@ def fit(choice: Choice, x: Array, y: Array, classes: bool, seed: int) -> Estimat
 
 
 def cross_validated(score: FoldScore, x: Array, y: Array, classes: bool, seed: int) -> float:
-    """The mean score over folds; folds of classes are stratified,
-    and chosen several times where there are few samples."""
+    """Mean score over cross-validation folds; stratified for classes, and repeated with other folds if there are few
+    samples."""
     selection = import_module("sklearn.model_selection")
     fewest = int(np.unique(y, return_counts=True)[1].min()) if classes else len(y)
     folds = max(2, min(FOLDS, fewest))
@@ -42,12 +42,12 @@ def cross_validated(score: FoldScore, x: Array, y: Array, classes: bool, seed: i
     return float(np.mean([score(x[part], y[part], x[held], y[held]) for part, held in splitter.split(x, y)]))
 
 
-def _made(home: str, name: str, classes: bool, **options: Any) -> Estimator:
+def _new_estimator(home: str, name: str, classes: bool, **options: Any) -> Estimator:
     return getattr(import_module(f"sklearn.{home}"), f"{name}{'Classifier' if classes else 'Regressor'}")(**options)
 
 
 def _tree(choice: Choice, x: Array, y: Array, classes: bool, seed: int) -> Estimator:
-    made = _made(
+    made = _new_estimator(
         "tree",
         "DecisionTree",
         classes,
@@ -60,7 +60,7 @@ def _tree(choice: Choice, x: Array, y: Array, classes: bool, seed: int) -> Estim
 
 
 def _forest(choice: Choice, x: Array, y: Array, classes: bool, seed: int) -> Estimator:
-    made = _made(
+    made = _new_estimator(
         "ensemble",
         "RandomForest" if choice["splits"] == "best" else "ExtraTrees",
         classes,
@@ -74,7 +74,7 @@ def _forest(choice: Choice, x: Array, y: Array, classes: bool, seed: int) -> Est
 
 
 def _boosting(choice: Choice, x: Array, y: Array, classes: bool, seed: int) -> Estimator:
-    made = _made(
+    made = _new_estimator(
         "ensemble",
         "HistGradientBoosting",
         classes,
@@ -106,7 +106,8 @@ def _linear(choice: Choice, x: Array, y: Array, classes: bool, seed: int) -> Est
 
 
 def _row_for_each_class(estimator: Estimator) -> Estimator:
-    """Two classes get a row of coefficients each, so that the class is the larger of two integer scores."""
+    """Gives a binary linear classifier one coefficient row per class, so that the class is an argmax over two
+    scores."""
     if len(estimator.coef_) == 1:
         estimator.coef_ = np.concatenate([-estimator.coef_ / 2, estimator.coef_ / 2])
         estimator.intercept_ = np.concatenate([-estimator.intercept_ / 2, estimator.intercept_ / 2])
@@ -116,7 +117,7 @@ def _row_for_each_class(estimator: Estimator) -> Estimator:
 def _perceptron(choice: Choice, x: Array, y: Array, classes: bool, seed: int) -> Estimator:
     spread = 1.0 if classes else float(np.std(y)) or 1.0
     center = 0.0 if classes else float(np.mean(y))
-    made = _made(
+    made = _new_estimator(
         "neural_network",
         "MLP",
         classes,
@@ -140,7 +141,7 @@ def _bayes(choice: Choice, x: Array, y: Array, classes: bool, seed: int) -> Esti
 
 
 def _neighbours(choice: Choice, x: Array, y: Array, classes: bool, seed: int) -> Estimator:
-    """Neighbours among centers of k-means: some of each class, or of all samples with the mean of their values."""
+    """k-nearest neighbours over k-means centers: centers per class, or for regression centers with their mean value."""
     clusters = import_module("sklearn.cluster")
     count = choice["prototypes"]
     centers, labels = [], []
@@ -157,7 +158,7 @@ def _neighbours(choice: Choice, x: Array, y: Array, classes: bool, seed: int) ->
         centers.append(grouped.cluster_centers_[kept])
         labels.append(np.array([y[grouped.labels_ == one].mean() for one in kept]))
     rows, known = np.concatenate(centers), np.concatenate(labels)
-    made = _made("neighbors", "KNeighbors", classes, n_neighbors=min(choice["neighbours"], len(rows)))
+    made = _new_estimator("neighbors", "KNeighbors", classes, n_neighbors=min(choice["neighbours"], len(rows)))
     return made.fit(rows, known)
 
 

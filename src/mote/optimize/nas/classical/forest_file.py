@@ -1,4 +1,4 @@
-"""Forests as ONNX files whose integers Mote compiles: features quantized to int8, leaves that are whole numbers."""
+"""Writes tree ensembles as ONNX files with integer leaves and, optionally, int8 features."""
 
 from __future__ import annotations
 
@@ -14,22 +14,21 @@ from mote.frontends.trees.forest import Leaf, TreeEnsemble
 from mote.frontends.trees.sklearn import forest_of
 
 LEVELS = 15
-"""The largest share of a class at a leaf, which is rounded to so many parts."""
+"""Class shares at leaves are rounded to 1 / LEVELS."""
 STEPS = 127
-"""The largest leaf of a boosted classifier, which is rounded to so many steps."""
+"""Leaf scores of a boosted classifier are rounded to integers of at most STEPS."""
 OPSET, ML_OPSET, IR = 18, 3, 8
 
 
 def forest_file(estimator: Any, hard: bool, scale: float | None) -> bytes:
-    """A fitted forest as an ONNX file with the output `label` (int32, the index of the class) or `prediction`.
-
-    `hard`: trees vote, else they add shares of classes. With a `scale` features are quantized to int8."""
+    """A fitted forest as an ONNX file with the output `label` (int32 class index) or `prediction` (regression). `hard`:
+    trees vote for classes, else class shares are added. With `scale`, features are quantized to int8."""
     require("onnx", extra="onnx", what="writing a forest")
     helper, number = import_module("onnx.helper"), import_module("onnx").TensorProto
     forest = forest_of(estimator)
     assert forest is not None
     classes = forest.classes is not None
-    forest = _based(_whole(forest, hard) if classes else forest)
+    forest = _with_folded_base(_with_integer_leaves(forest, hard) if classes else forest)
     nodes = []
     constants = []
     taken = "input"
@@ -49,22 +48,22 @@ def forest_file(estimator: Any, hard: bool, scale: float | None) -> bytes:
         nodes.append(helper.make_node("ArgMax", [sums], ["index"], axis=1, keepdims=0))
         nodes.append(helper.make_node("Cast", ["index"], ["label"], to=number.INT32))
         output = helper.make_tensor_value_info("label", number.INT32, [1])
-    given = helper.make_tensor_value_info("input", number.FLOAT, [1, forest.features])
-    graph = helper.make_graph(nodes, "forest", [given], [output], constants)
+    entry = helper.make_tensor_value_info("input", number.FLOAT, [1, forest.features])
+    graph = helper.make_graph(nodes, "forest", [entry], [output], constants)
     opsets = [helper.make_opsetid("", OPSET), helper.make_opsetid("ai.onnx.ml", ML_OPSET)]
-    made: bytes = helper.make_model(graph, opset_imports=opsets, ir_version=IR).SerializeToString()
-    return made
+    data: bytes = helper.make_model(graph, opset_imports=opsets, ir_version=IR).SerializeToString()
+    return data
 
 
-def _whole(forest: TreeEnsemble, hard: bool) -> TreeEnsemble:
-    """A classifier whose leaves are whole numbers: votes, shares of classes, or steps of a score. One score of two
-    classes becomes that of the second one, which has to exceed zero."""
+def _with_integer_leaves(forest: TreeEnsemble, hard: bool) -> TreeEnsemble:
+    """A classifier with integer leaves: votes, quantized class shares or quantized scores. A binary model with a single
+    score is given a zero score for the first class."""
     leaves = [node for tree in forest.trees for node in tree if isinstance(node, Leaf)]
     if len(forest.base) == 1:
         forest = replace(
             forest,
             base=(0.0, forest.base[0] - forest.cut),
-            trees=[[_moved(n) if isinstance(n, Leaf) else n for n in tree] for tree in forest.trees],
+            trees=[[_to_second_column(n) if isinstance(n, Leaf) else n for n in tree] for tree in forest.trees],
         )
         step = max((abs(v) for leaf in leaves for v in leaf.values), default=1.0) / STEPS
     elif all(leaf.column == 0 and len(leaf.values) == len(forest.base) for leaf in leaves):
@@ -72,19 +71,19 @@ def _whole(forest: TreeEnsemble, hard: bool) -> TreeEnsemble:
     else:
         step = max((abs(v) for leaf in leaves for v in leaf.values), default=1.0) / STEPS
 
-    def whole(leaf: Leaf) -> Leaf:
+    def rounded(leaf: Leaf) -> Leaf:
         if step:
             return replace(leaf, values=tuple(float(round(v / step)) for v in leaf.values))
         return Leaf(int(np.argmax(leaf.values)), (1.0,))
 
     base = tuple(float(round(b / step)) if step else 0.0 for b in forest.base)
     return replace(
-        forest, base=base, trees=[[whole(n) if isinstance(n, Leaf) else n for n in tree] for tree in forest.trees]
+        forest, base=base, trees=[[rounded(n) if isinstance(n, Leaf) else n for n in tree] for tree in forest.trees]
     )
 
 
-def _based(forest: TreeEnsemble) -> TreeEnsemble:
-    """The forest with the initial sums of outputs added to the leaves of the first tree of that output alone."""
+def _with_folded_base(forest: TreeEnsemble) -> TreeEnsemble:
+    """The forest with initial scores folded into the leaves of the first tree of each output."""
     left = {column: base for column, base in enumerate(forest.base) if base}
     trees = []
     for tree in forest.trees:
@@ -95,12 +94,12 @@ def _based(forest: TreeEnsemble) -> TreeEnsemble:
     return replace(forest, trees=trees, base=tuple(left.get(column, 0.0) for column in range(len(forest.base))))
 
 
-def _moved(leaf: Leaf) -> Leaf:
+def _to_second_column(leaf: Leaf) -> Leaf:
     return replace(leaf, column=1)
 
 
 def _attributes(forest: TreeEnsemble) -> dict[str, Any]:
-    """The attributes of TreeEnsembleRegressor."""
+    """ONNX attributes of a TreeEnsembleRegressor node."""
     columns: dict[str, list[Any]] = {
         name: []
         for name in (
@@ -132,6 +131,6 @@ def _attributes(forest: TreeEnsemble) -> dict[str, Any]:
 
 
 def _single(bound: float) -> float:
-    """The largest float32 that is at most a bound."""
+    """Rounds a split threshold down to float32."""
     rounded = np.float32(bound)
     return float(rounded if float(rounded) <= bound else np.nextafter(rounded, np.float32(-np.inf)))

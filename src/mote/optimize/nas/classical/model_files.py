@@ -1,5 +1,5 @@
-"""Fitted estimators as the files that are compiled: forests as ONNX, linear models and perceptrons as int8 `.tflite`,
-others as float `.tflite`."""
+"""Writes fitted estimators as model files: forests as ONNX, linear models and perceptrons as int8 `.tflite`, others as
+float `.tflite`."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from mote.optimize.nas.family import MODEL
 
 FOREST = "model.onnx"
 INTEGER_KINDS = ("linear", "perceptron")
-"""Kinds that are quantized to int8."""
+"""Kinds of models that are quantized to int8."""
 FARTHEST = 8.0
-"""The largest feature that int8 holds, where there are larger ones: those of tables are standardized."""
+"""Upper bound of the int8 feature range; larger values (of standardized features) saturate."""
 LABEL = "label"
 
 
 @dataclass(frozen=True)
 class ModelFile:
-    """A file that `mote.compile` reads, and the options for it."""
+    """A model file and the options to compile it with."""
 
     name: str
     data: bytes = field(repr=False)
@@ -35,21 +35,21 @@ class ModelFile:
 
 
 def feature_scale(choice: Choice, x: Array) -> float | None:
-    """The step of features that a forest takes as int8; None where it takes float32."""
+    """Quantization scale of a forest's int8 features; None for float32 features."""
     if choice.get("features") != FEATURES[0]:
         return None
     return float(np.float32(min(float(np.abs(x).max()), FARTHEST) or 1.0) / np.float32(127))
 
 
 def stored_rows(x: Array, scale: float | None) -> Array:
-    """Rows as a model sees them: on the steps of int8, where there is a scale."""
+    """Rows rounded to the int8 grid of `scale`; unchanged without one."""
     if scale is None:
         return x
     return (np.clip(np.round(x / scale), -128, 127) * scale).astype(np.float32)
 
 
 def model_file(choice: Choice, estimator: Estimator, x: Array, classes: bool) -> ModelFile:
-    """The file of an estimator that was fitted to rows."""
+    """Model file of an estimator that was fitted to rows `x`."""
     outputs = {"outputs": LABEL} if classes else {}
     if "features" in choice:
         scale = feature_scale(choice, x)

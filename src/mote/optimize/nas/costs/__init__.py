@@ -1,1 +1,1 @@
-"""Costs of networks on a target: those of the plan that would be shipped."""
+"""RAM, flash and cycles of candidate networks on a target, from the compiler's plan."""

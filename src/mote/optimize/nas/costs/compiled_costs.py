@@ -1,4 +1,4 @@
-"""Costs of a compiled model, held to limits."""
+"""Costs of a compiled model, checked against limits."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ from mote.optimize.nas.costs.network_costs import CostLimits, DoesNotFit, Networ
 
 
 def compiled_model(model: bytes, settings: Settings, options: Mapping[str, Any]) -> Compiled:
-    """A model as it is shipped: compiled with the settings of a search, and with options of its own."""
+    """Compiles a model with the search's settings and the model's own options."""
     return compile(model, replace(settings, name=settings.name or "model", **parsed(options)))
 
 
 def costs_of(compiled: Compiled) -> NetworkCosts:
-    """The costs of a model as it is shipped: its code is linked where there is a compiler, and estimated else."""
+    """Costs of a compiled model; code size is linked if a C compiler is installed, else estimated."""
     flash = compiled.project.constants + code_size(compiled).nbytes
     return timed(compiled.settings.target, compiled.plan.ram, flash, compiled.cost)
 
 
 def timed(target: Target, ram: int, flash: int, cycles: int) -> NetworkCosts:
-    """Costs with the time and the energy of so many cycles, as far as the target states its clock and current."""
+    """Costs with latency and energy derived from cycles, if the target states clock and current."""
     latency = cycles / target.clock_hz if target.clock_hz else None
     energy = target.volts * target.ua_per_mhz * cycles / 1e12 if target.volts and target.ua_per_mhz else None
     return NetworkCosts(ram, flash, cycles, latency, energy)
 
 
 def limited(costs: NetworkCosts, limits: CostLimits, *, least: bool = False) -> NetworkCosts | DoesNotFit:
-    """Costs within limits, or the limit that they exceed; `least`: they are lower bounds."""
+    """The costs, or the first limit that they exceed; `least` means that the costs are lower bounds."""
     takes = "takes at least" if least else "takes"
     for name, unit in (("ram", "bytes of RAM"), ("flash", "bytes of flash"), ("cycles", "cycles")):
         cost, limit = getattr(costs, name), getattr(limits, name)

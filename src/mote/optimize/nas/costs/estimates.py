@@ -1,4 +1,4 @@
-"""Quick estimates of costs: those of the fastest kernels without a plan of the memory."""
+"""Quick cost estimates: kernels are chosen, but memory is not planned."""
 
 from __future__ import annotations
 
@@ -25,35 +25,35 @@ from mote.ir.graph.region import Numbers
 from mote.optimize.nas.costs.shape_candidates import ShapeCandidates
 
 MOST_ROWS = 64
-"""Rows of a call, of kernels that prefer several."""
+"""Maximum rows per call of kernels that compute several rows at once."""
 CODE = 600
-"""Bytes of a model's code beside its kernels."""
+"""Estimated code bytes of a model outside of its kernels."""
 CONFIGS = (SelectionConfig(group=MOST_ROWS), SelectionConfig(layouts=False, room=0, group=MOST_ROWS))
-"""Selections with tensors in any layout, and in the usual one."""
+"""Kernel selections to try: any tensor layout, and plain NHWC."""
 CODE_RATES = (3.0, 1.0, 0.3, 0.1)
-"""Exchange rates of code by those of constants, from which the first is taken that does not slow down a model much."""
+"""Prices of a code byte relative to a constant byte, tried in order until the model is not slowed down much."""
 STEEPER = 2.0
-"""Price increase of flash from one attempt to fit a budget to the next."""
+"""Factor on the flash price between attempts to fit the flash budget."""
 STEPS = [(step, share) for step in range(9) for share in (0.25, 1.0)]
-"""These attempts: how often the price of flash increases, and the exchange rate of code by that of constants."""
+"""Attempts to fit the flash budget: (exponent of the flash price, relative price of code)."""
 ROUNDS = 3
-"""How often layers look for kernels with code that others have."""
+"""Rounds of reselection in which layers switch to kernels whose code other layers already use."""
 
 
 class KernelOffer(NamedTuple):
-    """A kernel of a layer by what it takes."""
+    """A candidate kernel of a layer with its costs."""
 
     kernel: Packed
     cycles: float
     constants: int
     code: Mapping[str, float]
-    """Bytes of the pieces of its code, which other layers may share."""
+    """Bytes of each code piece of the kernel; layers share equal pieces."""
 
-    def price(self, rate: float, code_rate: float, there: Container[str] = ()) -> float:
-        """Cycles, with flash at exchange rates; pieces of code that are there cost nothing."""
+    def price(self, rate: float, code_rate: float, present: Container[str] = ()) -> float:
+        """Cycles plus priced flash bytes; code pieces in `present` are free."""
         price = self.cycles + rate * self.constants
         if code_rate:
-            price += code_rate * sum([nbytes for piece, nbytes in self.code.items() if piece not in there])
+            price += code_rate * sum([nbytes for piece, nbytes in self.code.items() if piece not in present])
         return price
 
 
@@ -62,23 +62,24 @@ ChosenOffers = dict[Numbers, KernelOffer]
 
 
 def estimated(graph: Graph, settings: Settings) -> tuple[int, int, int]:
-    """RAM, flash and cycles of a graph whose operators run whole, with kernels for the policy and the flash budget."""
-    made = ordered(_ready(graph, settings))
+    """Estimated RAM, flash and cycles of a graph whose operators run one at a time, with kernels chosen for the
+    settings' policy and flash budget."""
+    ready = ordered(_prepared(graph, settings))
     goal = Goal(ram=settings.ram_limit, spend=settings.ram is not None, costs=settings.costs)
-    most = inf if settings.flash_limit is None else settings.flash_limit - _others(settings)
-    candidates, taken = ShapeCandidates(made), Latencies()
-    roomy, lean = (Selection(candidates, lowering(settings), goal, config, taken) for config in CONFIGS)
+    most = inf if settings.flash_limit is None else settings.flash_limit - _reserved_code(settings)
+    candidates, latencies = ShapeCandidates(ready), Latencies()
+    roomy, lean = (Selection(candidates, lowering(settings), goal, config, latencies) for config in CONFIGS)
     costs = [_costs(selection, most) for selection in ([roomy] if roomy.simple else [roomy, lean])]
     return min(costs, key=lambda c: (max(c[1] - CODE - most, 0), c[2]))
 
 
-def _others(settings: Settings) -> int:
-    """Bytes that plans reserve for code other than kernels."""
+def _reserved_code(settings: Settings) -> int:
+    """Code bytes that a plan reserves beyond kernels."""
     return OWN_CODE if settings.flash is not None else USUAL_CODE
 
 
 def _costs(selection: Selection, most: float) -> tuple[int, int, int]:
-    """The costs by the kernels of a selection, within a flash budget if that can be."""
+    """RAM, flash and cycles of the kernels chosen from a selection, within `most` bytes of flash if possible."""
     offered = {
         ops: [KernelOffer(k, selection.cost(ops, k, True), k.own_flash, code(k)) for k in kernels]
         for ops, kernels in selection.variants.items()
@@ -96,23 +97,24 @@ def _costs(selection: Selection, most: float) -> tuple[int, int, int]:
 
 
 def _fitted(offered: Offered, rate: float, most: float) -> ChosenOffers:
-    """The fastest offers within a flash budget, or those that take the least flash, at exchange rates from this one
-    on."""
+    """The fastest kernels within a flash budget, raising the flash price from `rate` on; the smallest ones if none
+    fit."""
     tried = [_shared(offered, rate * STEEPER**step, rate * STEEPER**step * share) for step, share in STEPS]
     fitting = [chosen for chosen in tried if _flash(chosen) <= most]
     return min(fitting, key=_cycles) if fitting else min(tried, key=_flash)
 
 
 def _shared(offered: Offered, rate: float, code_rate: float) -> ChosenOffers:
-    """The offer for each layer at exchange rates of constants and code: the best by itself, then beside the others."""
+    """The best kernel of each layer at these flash prices: first alone, then counting code that other layers already
+    use as free."""
     chosen = {ops: min(some, key=lambda o: o.price(rate, code_rate)) for ops, some in offered.items()}
     users = Counter([piece for offer in chosen.values() for piece in offer.code])
     for _ in range(ROUNDS if code_rate else 0):
         changed = False
         for ops, some in offered.items():
             mine = chosen[ops]
-            there = {piece for piece, count in users.items() if count > (piece in mine.code)}
-            best = min(some, key=lambda o: o.price(rate, code_rate, there))
+            shared = {piece for piece, count in users.items() if count > (piece in mine.code)}
+            best = min(some, key=lambda o: o.price(rate, code_rate, shared))
             if best is not mine:
                 users.subtract(mine.code.keys())
                 users.update(best.code.keys())
@@ -131,15 +133,15 @@ def _flash(chosen: ChosenOffers) -> float:
     return sum(offer.constants for offer in chosen.values()) + sum(pieces.values())
 
 
-def _ready(graph: Graph, settings: Settings) -> Graph:
-    """A graph without passes over it, which find nothing to do in graphs of networks, unless there is more to add."""
+def _prepared(graph: Graph, settings: Settings) -> Graph:
+    """The graph ready for estimation; general passes only run if input or output steps or streaming are added."""
     if settings.stream is None and not settings.preprocess and not settings.postprocess:
         return trim_kernels.run(graph)[0] if settings.shrink else graph
     return prepared(graph, replace(settings, shrink=False)).whole
 
 
 def _peak(graph: Graph, selection: Selection, kernels: Mapping[Numbers, Packed]) -> int:
-    """The most bytes of tensors and working memory at one time, if operators run whole, one after another."""
+    """Peak bytes of live tensors and scratch memory if operators run whole, one after another."""
     root, size = roots(graph), {t: aligned(tensor.nbytes) for t, tensor in graph.tensors.items()}
     last = {root[t]: step for step, op in enumerate(selection.ops.values()) for t in op.inputs if t in root}
     last |= {root[t]: len(kernels) for t in graph.outputs}

@@ -1,8 +1,8 @@
-"""Classes of layers: kernels are packed for a small layer of each class, and cost others by their own sizes.
+"""Layer classes: kernels are packed once for a small representative of similar layers, then costed with each layer's
+true sizes.
 
-Layers of a class are of the same kind, with the same windows; sizes and channels leave the same rests when they are
-divided by four, and are the same where they are small. That decides which kernels there are; how long they take follows
-from the true sizes."""
+Layers of a class have the same kind and window. Their sizes and channel counts are equal modulo four, and identical
+where they are small: this determines which kernels apply; run time is computed from the true sizes."""
 
 from __future__ import annotations
 
@@ -22,26 +22,26 @@ from mote.ir.ops.windows.depthwise import DepthwiseConv2D
 from mote.ir.ops.windows.pool import AveragePool, MaxPool
 
 LONG, SHORT = 12, 8
-"""Rows and columns from which on they are fewer in a class, and how many, beside the rest."""
+"""Heights and widths of at least LONG become SHORT plus the remainder modulo REST."""
 MANY, FEW = 20, 16
-"""Channels from which on they are fewer in a class, and how many, beside the rest."""
+"""Channel counts of at least MANY become FEW plus the remainder modulo REST."""
 REST = 4
-"""Kernels compute as many pixels and channels at once, or parts of that."""
+"""Kernels compute pixels and channels in groups that divide this number."""
 GENERAL = ("ANY", "WIDENING")
-"""Marks of macros whose code layers of any shape share."""
+"""Substrings of macro names whose code is shared by layers of all shapes."""
 WINDOWS = (Conv2D, DepthwiseConv2D, MaxPool, AveragePool)
 
 
 @dataclass(frozen=True)
 class TensorOutline:
-    """A tensor without its values."""
+    """Shape, type and quantization of a tensor, without its values."""
 
     shape: Shape
     dtype: DType
     zero_point: int | None
-    """Of activations; None for constants."""
+    """Zero point of an activation; None for constants."""
     scale: float | None
-    """Of activations that an operator without weights reads or writes; None: it is made up."""
+    """Scale of an activation next to an operator without weights; None if any scale will do."""
 
     @property
     def constant(self) -> bool:
@@ -53,7 +53,7 @@ Outlines = tuple[TensorOutline, ...]
 
 @dataclass(frozen=True, eq=False)
 class ClassKernel(Packed):
-    """A kernel that was packed for another layer of the same class."""
+    """A kernel packed for the class representative, with the constants' size scaled to the layer."""
 
     constants: int = 0
 
@@ -61,8 +61,8 @@ class ClassKernel(Packed):
 def class_of(
     ops: Sequence[Op], outlines: Outlines, layouts: tuple[Layout, Layout]
 ) -> tuple[Outlines, tuple[Layout, Layout]] | None:
-    """The tensors of the small layer that stands for a class, and the layouts of its first input and its output; None
-    where there is no class beside the layer itself."""
+    """Tensor outlines of the class representative, and its input and output layouts; None if the layer has no smaller
+    representative."""
     cut = _cut(ops, outlines)
     if cut is None:
         return None
@@ -74,12 +74,12 @@ def class_of(
 
 
 def _cut(ops: Sequence[Op], outlines: Outlines) -> dict[int, tuple[int, int]] | None:
-    """Rows and columns that tensors have less; None where operators do not allow it."""
-    if not all(_cuts(op, outlines) for op in ops):
+    """(rows, columns) to remove from each tensor; None if the operators do not allow it."""
+    if not all(_can_shrink(op, outlines) for op in ops):
         return None
     end = ops[-1].outputs[0]
     _, height, width, _ = outlines[end].shape
-    cut = {end: (height - _least(height, LONG, SHORT), width - _least(width, LONG, SHORT))}
+    cut = {end: (height - _shrunk_size(height, LONG, SHORT), width - _shrunk_size(width, LONG, SHORT))}
     for op in reversed(ops):
         if op.outputs[0] not in cut:
             return None
@@ -92,53 +92,53 @@ def _cut(ops: Sequence[Op], outlines: Outlines) -> dict[int, tuple[int, int]] | 
     return cut
 
 
-def _cuts(op: Op, outlines: Outlines) -> bool:
-    """Whether fewer rows, columns or channels make a smaller operator of the same kind."""
-    given, made = ([outlines[t] for t in ids if t >= 0] for ids in (op.inputs, op.outputs))
-    shapes = [o.shape for o in (*given, *made) if not o.constant]
+def _can_shrink(op: Op, outlines: Outlines) -> bool:
+    """Whether the operator can be shrunk in rows, columns or channels and stay the same kind."""
+    inputs, outputs = ([outlines[t] for t in ids if t >= 0] for ids in (op.inputs, op.outputs))
+    shapes = [o.shape for o in (*inputs, *outputs) if not o.constant]
     if any(len(shape) != 4 or shape[0] != 1 for shape in shapes):
         return False
     if isinstance(op, Conv2D):
-        return given[1].shape[3] == shapes[0][3]
+        return inputs[1].shape[3] == shapes[0][3]
     if isinstance(op, DepthwiseConv2D):
         return op.multiplier == 1
     return isinstance(op, WINDOWS) or (isinstance(op, Add | Mul) and len(set(shapes)) == 1)
 
 
-def _least(size: int, long: int, short: int) -> int:
+def _shrunk_size(size: int, long: int, short: int) -> int:
     return size if size < long else short + size % REST
 
 
 def _smaller(outline: TensorOutline, cut: tuple[int, int]) -> Shape:
     shape = outline.shape
-    last = _least(shape[-1], MANY, FEW)
+    last = _shrunk_size(shape[-1], MANY, FEW)
     if not outline.constant:
         return (shape[0], shape[1] - cut[0], shape[2] - cut[1], last)
-    return (_least(shape[0], MANY, FEW), *shape[1:-1], last) if len(shape) > 1 else (last,)
+    return (_shrunk_size(shape[0], MANY, FEW), *shape[1:-1], last) if len(shape) > 1 else (last,)
 
 
 def narrowed(layout: Layout, columns: int) -> Layout | None:
-    """A layout for so many columns less; None where it does not say how long lines are."""
+    """The layout for lines that are `columns` shorter; None if the layout has no line length."""
     if layout == NHWC:
         return layout
-    made: Any = layout
-    return replace(made, line=made.line - columns) if "line" in {f.name for f in fields(made)} else None
+    other: Any = layout
+    return replace(other, line=other.line - columns) if "line" in {f.name for f in fields(other)} else None
 
 
 def for_layer(kernel: Packed, ops: Sequence[Op], small: Outlines, outlines: Outlines) -> Packed:
-    """The kernel of a class for one of its layers."""
+    """The class kernel adapted to one layer: scratch memory, constants and code are scaled to its sizes."""
     values: dict[str, Any] = {f.name: getattr(kernel, f.name) for f in fields(Packed)}
     parts = (for_layer(part, [op], small, outlines) for part, op in zip(kernel.price.parts, ops, strict=False))
     values["price"] = replace(kernel.price, parts=tuple(parts))
     if kernel.needs.scratch:
-        grown = _inputs(ops, outlines) / _inputs(ops, small)
+        grown = _scratch_size(ops, outlines) / _scratch_size(ops, small)
         values["needs"] = replace(kernel.needs, scratch=round(kernel.needs.scratch * grown))
-    values["instances"] = tuple(_own(instance, ops, outlines) for instance in kernel.instances)
+    values["instances"] = tuple(_specialized(instance, ops, outlines) for instance in kernel.instances)
     return ClassKernel(**values, constants=_constants(kernel, ops, small, outlines))
 
 
 def _constants(kernel: Packed, ops: Sequence[Op], small: Outlines, outlines: Outlines) -> int:
-    """Bytes of constants: so many for each weight, and others for each channel of the output."""
+    """Bytes of constants, extrapolated from the representative: per weight, and the remainder per output channel."""
     layers = [op for op in ops if op.weights is not None]
     weights, less = (sum(prod(some[op.inputs[1]].shape) for op in layers) for some in (outlines, small))
     if not less:
@@ -148,8 +148,8 @@ def _constants(kernel: Packed, ops: Sequence[Op], small: Outlines, outlines: Out
     return each * weights + round(rest * channels / fewer)
 
 
-def _own(instance: Instance, ops: Sequence[Op], outlines: Outlines) -> Instance:
-    """Code that was made for a layer of this shape, which others do not share."""
+def _specialized(instance: Instance, ops: Sequence[Op], outlines: Outlines) -> Instance:
+    """Marks code that is specialized for this shape, so that layers of other shapes do not share it."""
     if not instance.code or any(mark in instance.macro for mark in GENERAL):
         return instance
     first, last = outlines[ops[0].inputs[0]].shape, outlines[ops[-1].outputs[0]].shape
@@ -157,7 +157,7 @@ def _own(instance: Instance, ops: Sequence[Op], outlines: Outlines) -> Instance:
     return replace(instance, arguments=(*instance.arguments, shape))
 
 
-def _inputs(ops: Sequence[Op], outlines: Outlines) -> int:
-    """What working memory grows with: channels that are read, and columns of them between two operators."""
+def _scratch_size(ops: Sequence[Op], outlines: Outlines) -> int:
+    """Size that scratch memory is proportional to: input channels, times the columns between two fused operators."""
     first = outlines[ops[0].inputs[0]].shape
     return first[-1] if len(ops) == 1 else first[-1] * outlines[ops[0].outputs[0]].shape[2]

@@ -1,4 +1,4 @@
-"""Costs of a network on a target, the limits they are held to, and the verdict on one that exceeds them."""
+"""Costs of a network on a target, and the limits that they must not exceed."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from mote.base.results import Result
 
 @dataclass(frozen=True)
 class NetworkCosts(Result):
-    """Costs of an int8 model as `mote compile` plans it for the target."""
+    """Costs of an int8 model, as `mote compile` plans it for the target."""
 
     ram: int
     """Bytes of the tensor arena and of other variables."""
@@ -25,7 +25,7 @@ class NetworkCosts(Result):
 
 @dataclass(frozen=True)
 class CostLimits:
-    """The most that a network may cost; None is no limit."""
+    """Upper limits of a network's costs; None is no limit."""
 
     ram: int | None = None
     flash: int | None = None
@@ -36,6 +36,6 @@ class CostLimits:
 
 @dataclass(frozen=True)
 class DoesNotFit:
-    """The verdict on a network that exceeds a limit, or that the compiler refuses."""
+    """Result for a network that exceeds a limit or that the compiler rejects."""
 
     reason: str

@@ -1,4 +1,4 @@
-"""Networks by what they cost on a target: a bound from shapes, a quick estimate, and the plan that would be shipped."""
+"""Costs of networks on a target in three steps: lower bound from shapes, quick estimate, full plan."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ from mote.optimize.nas.graphs.integers import integer_graph
 from mote.optimize.nas.spaces.network import Network
 
 NEAR = 1.25
-"""A quick estimate is this close to the flash and the cycles of the plan: one that exceeds a limit by more is above
-it."""
+"""Maximum ratio of a quick estimate to the plan's flash and cycles: estimates that exceed a limit by more are rejected
+without a plan."""
 
 Verdict = NetworkCosts | DoesNotFit
 
 
 @dataclass
 class Pricer:
-    """Costs of networks as `mote compile` with these settings gives them, where the limits of RAM and flash are its
-    budgets. Every answer is kept, and depends on nothing but the network."""
+    """Costs of networks as `mote compile` with these settings computes them; RAM and flash limits are passed as
+    budgets. Results are cached."""
 
     settings: Settings
     limits: CostLimits = field(default_factory=CostLimits)
@@ -39,26 +39,26 @@ class Pricer:
     _costs: dict[str, Verdict] = field(default_factory=dict, repr=False)
 
     def compiled_with(self, network: Network) -> Settings:
-        """The settings that a network is compiled with."""
-        given, limits = self.settings, self.limits
+        """Settings that a network is compiled with, with limits as budgets and its preprocessing."""
+        settings, limits = self.settings, self.limits
         return replace(
-            given,
-            ram=given.ram if limits.ram is None else limits.ram,
-            flash=given.flash if limits.flash is None else limits.flash,
-            preprocess=network.preprocess or given.preprocess,
+            settings,
+            ram=settings.ram if limits.ram is None else limits.ram,
+            flash=settings.flash if limits.flash is None else limits.flash,
+            preprocess=network.preprocess or settings.preprocess,
         )
 
     def bound(self, network: Network) -> NetworkCosts:
-        """Lower bounds of the costs, from the shapes of layers; no plan goes below them."""
+        """Lower bounds of the network's costs, from layer shapes."""
         return timed(self.settings.target, *bounds(network, self.compiled_with(network)))
 
     def may_fit(self, network: Network) -> bool:
-        """Whether the lower bounds of the costs are within the limits."""
+        """Whether the lower bounds are within the limits."""
         return isinstance(self._bounded(network), NetworkCosts)
 
     def estimate(self, network: Network) -> Verdict:
-        """The costs by a quick estimate, to order networks by; or the limit that the network exceeds for sure. RAM is
-        that of layers that run whole, or the limit where that is less: rows take less RAM and a little more time."""
+        """Quickly estimated costs to rank networks, or a limit that is certainly exceeded. RAM is that of layers run
+        one at a time, capped at the limit, since running row by row needs less."""
         key = _key(network)
         if key not in self._estimates:
             bound = self._bounded(network)
@@ -66,8 +66,7 @@ class Pricer:
         return self._estimates[key]
 
     def costs(self, network: Network) -> Verdict:
-        """The costs of the plan that is shipped, with code by a model of its size; or the limit that the network
-        exceeds."""
+        """Costs from the full plan (code size estimated), or the limit that is exceeded."""
         key = _key(network)
         if key not in self._costs:
             quick = self.estimate(network)
@@ -75,7 +74,7 @@ class Pricer:
         return self._costs[key]
 
     def likely(self, network: Network) -> Verdict:
-        """The estimate where that is well within the limits, so that there is a plan; else the costs."""
+        """The quick estimate if it is well within all limits, else the costs from the plan."""
         quick = self.estimate(network)
         if isinstance(quick, DoesNotFit):
             return quick
@@ -108,20 +107,20 @@ class Pricer:
 
 
 def planned_costs(graph: Graph, settings: Settings) -> NetworkCosts:
-    """The costs of an integer graph by the plan that would be shipped, with code by the model of its size."""
+    """Costs of an integer graph from the full plan; code size is estimated."""
     plan = planned(graph, settings)
     return timed(settings.target, plan.ram, flash_of(plan, settings), round(estimate(settings.costs, plan)))
 
 
 def flash_of(plan: Plan, settings: Settings) -> int:
-    """Bytes of constants and code of a plan: constants as they are emitted, code by the model of its size."""
+    """Flash bytes of a plan: constants as emitted in C, code as estimated."""
     kernels = [steps[0].kernel for _, steps in plan.works]
     code = flash(kernels) - sum(kernel.own_flash for kernel in kernels)
     return constants_of(plan, settings) + round(code) + CODE
 
 
 def constants_of(plan: Plan, settings: Settings) -> int:
-    """Bytes of the constants of a plan in C."""
+    """Bytes of a plan's constants in the generated C."""
     target = settings.target
     options = ProjectOptions(
         name="network",

@@ -1,7 +1,7 @@
-"""Kernels by the shapes of layers: layers of the same shape are packed once, with weights made up for the shape.
+"""Candidate kernels cached by layer shape: layers of equal shape are packed once, with synthetic weights.
 
-What kernels cost hardly depends on weights and scales, so that this serves quick estimates. The same shape always has
-the same weights: an estimate depends on nothing but the network."""
+Kernel costs hardly depend on weights and scales, so this suffices for quick estimates. Equal shapes always have equal
+weights, so an estimate depends on the network alone."""
 
 from __future__ import annotations
 
@@ -22,16 +22,17 @@ from mote.ir.graph.types import DType
 from mote.optimize.nas.costs.layer_classes import Outlines, TensorOutline, class_of, for_layer, narrowed
 
 SHAPES = 8192
-"""Shapes of layers whose kernels are kept."""
-GIVEN = 0.02
-"""The scale of activations."""
+"""Cache size: number of layer shapes."""
+INPUT_SCALE = 0.02
+"""Synthetic scale of activations."""
 SPREAD = 40.0 / 3650
-"""The deviation of an output in steps of its scale, by that of a product of input and weight."""
+"""Standard deviation of a synthetic layer's output in quantization steps, over that of one product of input and
+weight."""
 
 
 @dataclass(frozen=True)
-class Asking:
-    """The question for the candidate kernels of a view, asked once of a catalogue."""
+class KernelQuery:
+    """Query for the candidate kernels of a view; hashable, so that its result is cached."""
 
     features: frozenset[str]
     coded: bool
@@ -42,8 +43,8 @@ class Asking:
 
 
 @dataclass(frozen=True)
-class AskingLayouts:
-    """The question for the layouts that the kernels of a view would rather read, asked once of a catalogue."""
+class LayoutQuery:
+    """Query for the input layouts that the kernels of a view prefer; hashable, so that its result is cached."""
 
     features: frozenset[str]
     catalogue: tuple[Kernel, ...]
@@ -53,7 +54,7 @@ class AskingLayouts:
 
 
 class ShapeCandidates(Candidates):
-    """Candidate kernels of int8 layers by their shapes; those of other operators by all that they are."""
+    """Candidate kernels, cached by shape for int8 layers; other operators are queried in full."""
 
     def __init__(self, graph: Graph) -> None:
         super().__init__(graph)
@@ -79,17 +80,17 @@ class ShapeCandidates(Candidates):
         return self._kernels[ops, how]
 
     def _asked(self, ops: Numbers, how: Lowering) -> list[Packed]:
-        asking, outlined = Asking(how.features, how.coded, tuple(catalogue.KERNELS)), self._outlined(ops)
+        query, outlined = KernelQuery(how.features, how.coded, tuple(catalogue.KERNELS)), self._outlined(ops)
         if outlined is None:
-            return self._view(ops, how).once(asking)
+            return self._view(ops, how).once(query)
         small, fast = how.optimize is Policy.SIZE, how.optimize is Policy.SPEED
-        return _kernels(*outlined, (how.reads, how.writes), small, fast, asking)
+        return _kernels(*outlined, (how.reads, how.writes), small, fast, query)
 
     def wanted_layouts(self, ops: Numbers, how: Lowering) -> list[Layout]:
         if how.fixed is not None:
             return super().wanted_layouts(ops, how)
-        asking, outlined = AskingLayouts(how.features, tuple(catalogue.KERNELS)), self._outlined(ops)
-        return self._view(ops, how).once(asking) if outlined is None else _layouts(*outlined, asking)
+        query, outlined = LayoutQuery(how.features, tuple(catalogue.KERNELS)), self._outlined(ops)
+        return self._view(ops, how).once(query) if outlined is None else _layouts(*outlined, query)
 
     def _view(self, ops: Numbers, how: Lowering) -> View:
         key = ops, how.reads, how.writes, how.optimize
@@ -98,7 +99,7 @@ class ShapeCandidates(Candidates):
             if outlined is None:
                 return super()._view(ops, how)
             small, fast = how.optimize is Policy.SIZE, how.optimize is Policy.SPEED
-            self._views[key] = _made_up(*outlined, (how.reads, how.writes), small, fast)
+            self._views[key] = _synthetic(*outlined, (how.reads, how.writes), small, fast)
         return self._views[key]
 
     def _outlined(self, ops: Numbers) -> Outlined | None:
@@ -111,8 +112,7 @@ Outlined = tuple[tuple[Op, ...], Outlines]
 
 
 def _outlined(graph: Graph, ops: list[Op]) -> Outlined | None:
-    """Operators on tensors that are numbered from 0, and outlines of these; None where a tensor is not of int8, so that
-    it is not made up."""
+    """Operators with tensors renumbered from 0, and outlines of those tensors; None if a tensor is not plain int8."""
     scaled = {t for op in ops if op.weights is None for t in (*op.inputs, *op.outputs)}
     numbers: dict[int, int] = {}
     outlines: list[TensorOutline] = []
@@ -148,55 +148,60 @@ def _kernels(
     layouts: tuple[Layout, Layout],
     small: bool,
     fast: bool,
-    asking: Asking,
+    query: KernelQuery,
 ) -> list[Packed]:
-    """The candidate kernels of a layer, packed for the small layer of its class."""
+    """Candidate kernels of a layer, packed for the representative of its class."""
     reduced = class_of(ops, outlines, layouts)
     if reduced is None:
-        return _made_up(ops, outlines, layouts, small, fast).once(asking)
-    kernels = _made_up(ops, *reduced, small, fast).once(asking)
+        return _synthetic(ops, outlines, layouts, small, fast).once(query)
+    kernels = _synthetic(ops, *reduced, small, fast).once(query)
     if any(k.price.cost is not None or k.price.work for k in kernels):
-        return _made_up(ops, outlines, layouts, small, fast).once(asking)
+        return _synthetic(ops, outlines, layouts, small, fast).once(query)
     return [for_layer(kernel, ops, reduced[0], outlines) for kernel in kernels]
 
 
 @lru_cache(maxsize=SHAPES)
-def _layouts(ops: tuple[Op, ...], outlines: Outlines, asking: AskingLayouts) -> list[Layout]:
-    """The layouts that kernels of a layer would rather read, by those of the small layer of its class."""
+def _layouts(ops: tuple[Op, ...], outlines: Outlines, query: LayoutQuery) -> list[Layout]:
+    """Input layouts that kernels of a layer prefer, found with the representative of its class."""
     reduced = class_of(ops, outlines, (NHWC, NHWC))
     small = outlines if reduced is None else reduced[0]
     columns = 0 if small is outlines else outlines[ops[0].inputs[0]].shape[2] - small[ops[0].inputs[0]].shape[2]
-    layouts = _made_up(ops, small, (NHWC, NHWC), False, False).once(asking)
-    return [made for layout in layouts if (made := narrowed(layout, -columns)) is not None]
+    layouts = _synthetic(ops, small, (NHWC, NHWC), False, False).once(query)
+    return [wider for layout in layouts if (wider := narrowed(layout, -columns)) is not None]
 
 
 @lru_cache(maxsize=SHAPES)
-def _made_up(ops: tuple[Op, ...], outlines: Outlines, layouts: tuple[Layout, Layout], small: bool, fast: bool) -> View:
-    """A view of operators with weights and scales that are made up."""
-    scales = [GIVEN if o.scale is None else o.scale for o in outlines]
+def _synthetic(
+    ops: tuple[Op, ...], outlines: Outlines, layouts: tuple[Layout, Layout], small: bool, fast: bool
+) -> View:
+    """A view of operators with synthetic weights and scales."""
+    scales = [INPUT_SCALE if o.scale is None else o.scale for o in outlines]
     tensors = {i: _activation(i, o, scales[i]) for i, o in enumerate(outlines) if o.zero_point is not None}
     for op in (op for op in ops if op.weights is not None):
         tensors |= _constants(op, outlines, scales[op.outputs[0]] / scales[op.inputs[0]], scales[op.inputs[0]])
-    made = {t for op in ops for t in op.outputs}
-    given = [t for op in ops for t in op.inputs if t >= 0 and not outlines[t].constant and t not in made]
-    graph = Graph("", tensors, ops, tuple(dict.fromkeys(given)), ops[-1].outputs)
+    computed = {t for op in ops for t in op.outputs}
+    entries = [t for op in ops for t in op.inputs if t >= 0 and not outlines[t].constant and t not in computed]
+    graph = Graph("", tensors, ops, tuple(dict.fromkeys(entries)), ops[-1].outputs)
     return View(graph, ops, *layouts, small, fast)
 
 
-def _constants(op: Op, outlines: Outlines, ratio: float, given: float) -> dict[int, Tensor]:
-    """Weights and bias of a layer whose output has so many times the scale of its input."""
+def _constants(op: Op, outlines: Outlines, ratio: float, input_scale: float) -> dict[int, Tensor]:
+    """Synthetic weights and bias of a layer; `ratio` is the output scale over the input scale, `input_scale` the input
+    scale."""
     number = op.inputs[1]
     channels, shape = outlines[op.outputs[0]].shape[-1], outlines[number].shape
     rng = np.random.default_rng([channels, *shape])
     axis = next(i for i, n in reversed(list(enumerate(shape))) if n == channels)
     axis = 0 if shape[0] == channels else axis
     scales = np.full(channels, ratio * SPREAD / sqrt(prod(shape) / channels), np.float32)
-    made = {number: _constant(number, outlines[number], rng.integers(-127, 128, shape).astype(np.int8), scales, axis)}
+    constants = {
+        number: _constant(number, outlines[number], rng.integers(-127, 128, shape).astype(np.int8), scales, axis)
+    }
     for bias in op.inputs[2:]:
         if bias >= 0:
             sums = rng.integers(-2000, 2000, outlines[bias].shape).astype(np.int32)
-            made[bias] = _constant(bias, outlines[bias], sums, np.float32(given) * scales, 0)
-    return made
+            constants[bias] = _constant(bias, outlines[bias], sums, np.float32(input_scale) * scales, 0)
+    return constants
 
 
 def _activation(number: int, outline: TensorOutline, scale: float) -> Tensor:

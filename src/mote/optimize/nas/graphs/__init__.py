@@ -1,4 +1,4 @@
-"""Networks as graphs and files: float, ONNX, and the integer graphs that they are costed with."""
+"""Exports networks as float graphs, ONNX files and integer graphs (for costing)."""
 
 from mote.optimize.nas.graphs.floats import float_graph
 from mote.optimize.nas.graphs.integers import integer_graph

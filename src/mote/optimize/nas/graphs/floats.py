@@ -1,7 +1,7 @@
-"""Float graphs of networks, built as the front ends build them: the graph that Mote reads from the network's ONNX file.
+"""Builds the float graph of a network, equal to the one that Mote reads from the network's ONNX file.
 
-Values have the layout of that file: feature maps [1, channels, height, width], vectors [1, elements]. In the tensors
-channels are last."""
+Values have the ONNX layout: feature maps [1, channels, height, width], vectors [1, elements]. The graph's tensors are
+NHWC."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ from mote.optimize.nas.spaces.layers import (
 from mote.optimize.nas.spaces.network import Network, Weights
 
 OUTPUT = "output"
-"""The name of a network's output."""
+"""Name of a network's output."""
 EPSILON = 1e-5
-"""Added to the variance in layer normalization, as in PyTorch."""
+"""Epsilon of layer normalization, as in PyTorch."""
 
 
 @dataclass(frozen=True)
 class PlacedLayer:
-    """A layer to be built: its inputs, their shapes in the network, and its constants."""
+    """A layer to build, with its inputs, their shapes in the network (channels last) and its constants."""
 
     b: Builder
     layer: Any
@@ -55,8 +55,8 @@ class PlacedLayer:
 
 
 def float_graph(network: Network, weights: Weights, name: str = "network", labels: Sequence[str] = ()) -> Graph:
-    """The float graph of a network: an input `input`, channels last, and an output `output`, with SOFTMAX where the
-    network has classes, and `labels` as their names."""
+    """The float graph of a network, with NHWC input `input` and output `output`; for classification SOFTMAX is appended
+    and `labels` are the class names."""
     with naming(name):
         b = Builder(name)
         sizes = network.input
@@ -66,9 +66,9 @@ def float_graph(network: Network, weights: Weights, name: str = "network", label
             with b.layer(number, type(layer).__name__, layer.name):
                 inputs = [values[source] for source in layer.inputs]
                 call = PlacedLayer(b, layer, inputs, network.given(layer), weights.get(layer.name, {}))
-                made = BUILDERS[type(layer)](call)
-                whole = network.classes or layer is not network.layers[-1]
-                values[layer.name] = b.named(made, layer.name) if whole else made
+                value = BUILDERS[type(layer)](call)
+                named = network.classes or layer is not network.layers[-1]
+                values[layer.name] = b.named(value, layer.name) if named else value
         last = values[network.layers[-1].name]
         if network.classes:
             with b.layer(len(network.layers), "Softmax", "softmax"):
@@ -78,7 +78,7 @@ def float_graph(network: Network, weights: Weights, name: str = "network", label
 
 
 def activated(b: Builder, x: Value, activation: str) -> Value:
-    """A value after an activation by its name in a network."""
+    """Applies an activation by its name."""
     return _ACTIVATIONS[activation](b, x)
 
 
@@ -98,23 +98,23 @@ def _conv(call: PlacedLayer) -> Value:
     weights = file_weights(layer, call.weights["weights"])
     axes = layer.axes(call.shapes[0])
     groups = channels if layer.depthwise else 1
-    made = windows.conv(call.b, call.inputs[0], weights, call.weights["bias"], axes, groups)
-    return activated(call.b, made, layer.activation)
+    output = windows.conv(call.b, call.inputs[0], weights, call.weights["bias"], axes, groups)
+    return activated(call.b, output, layer.activation)
 
 
 def file_weights(layer: ConvLayer, weights: Array) -> Array:
-    """The weights of a convolution in the layout of ONNX: [filters, channels of a group, height, width]."""
+    """Convolution weights in ONNX layout: [filters, channels per group, height, width]."""
     return weights.transpose(2, 0, 1)[:, None] if layer.depthwise else weights.transpose(0, 3, 1, 2)
 
 
 def _dense(call: PlacedLayer) -> Value:
     flat = moves.flatten(call.b, call.inputs[0])
-    made = matrix.linear(call.b, flat, file_matrix(call.shapes[0], call.weights["weights"]).T, call.weights["bias"])
-    return activated(call.b, made, call.layer.activation)
+    output = matrix.linear(call.b, flat, file_matrix(call.shapes[0], call.weights["weights"]).T, call.weights["bias"])
+    return activated(call.b, output, call.layer.activation)
 
 
 def file_matrix(given: Shape, weights: Array) -> Array:
-    """The weights of a fully connected layer for a flattened value of the file, whose channels come first."""
+    """Weights of a fully connected layer, reordered for an NCHW-flattened input."""
     if len(given) != 3:
         return weights
     return weights.reshape(len(weights), *given).transpose(0, 3, 1, 2).reshape(weights.shape)
@@ -126,10 +126,10 @@ def _pool(call: PlacedLayer) -> Value:
 
 
 def _mean(call: PlacedLayer) -> Value:
-    whole = call.layer.axes == (0, 1)
+    both = call.layer.axes == (0, 1)
     axes = [2 + axis for axis in call.layer.axes]
-    made = reductions.mean(call.b, call.inputs[0], axes, True)
-    return moves.flatten(call.b, made) if whole else made
+    output = reductions.mean(call.b, call.inputs[0], axes, True)
+    return moves.flatten(call.b, output) if both else output
 
 
 def _last(call: PlacedLayer) -> Value:
@@ -139,15 +139,15 @@ def _last(call: PlacedLayer) -> Value:
 
 
 def _add(call: PlacedLayer) -> Value:
-    return activated(call.b, elementwise.add(call.b, *_together(call)), call.layer.activation)
+    return activated(call.b, elementwise.add(call.b, *_equal_rank(call)), call.layer.activation)
 
 
 def _mul(call: PlacedLayer) -> Value:
-    return elementwise.mul(call.b, *_together(call))
+    return elementwise.mul(call.b, *_equal_rank(call))
 
 
-def _together(call: PlacedLayer) -> list[Value]:
-    """Both operands with as many axes: a vector beside a feature map is one of one element in height and width."""
+def _equal_rank(call: PlacedLayer) -> list[Value]:
+    """Both operands with equal rank: a vector next to a feature map becomes [1, channels, 1, 1]."""
     rank = max(value.rank for value in call.inputs)
     return [moves.reshape(call.b, v, v.shape + (1,) * (rank - v.rank)) for v in call.inputs]
 
@@ -165,8 +165,8 @@ def _gru(call: PlacedLayer) -> Value:
     w = call.weights
     side = recurrent.of_torch("GRU", w["kernel"], w["recurrent"], w["bias"], w["recurrent_bias"])
     sequence = moves.reshape(b, moves.transpose(b, call.inputs[0], (2, 0, 1, 3)), (time, 1, channels))
-    made = recurrent.layer(b, "GRU", sequence, [side], after=True, wanted=[RecurrentOutput.SEQUENCE])
-    return moves.transpose(b, made[RecurrentOutput.SEQUENCE], (1, 3, 0, 2))
+    output = recurrent.layer(b, "GRU", sequence, [side], after=True, wanted=[RecurrentOutput.SEQUENCE])
+    return moves.transpose(b, output[RecurrentOutput.SEQUENCE], (1, 3, 0, 2))
 
 
 def _norm(call: PlacedLayer) -> Value:
@@ -184,18 +184,18 @@ def _attention(call: PlacedLayer) -> Value:
     rows = moves.reshape(b, moves.transpose(b, call.inputs[0], (0, 2, 3, 1)), (1, time, channels))
 
     def heads(name: str, order: tuple[int, ...]) -> Value:
-        made = matrix.linear(b, rows, w[name].T, w[f"{name}_bias"])
-        return moves.transpose(b, moves.reshape(b, made, (1, time, layer.heads, layer.size)), order)
+        output = matrix.linear(b, rows, w[name].T, w[f"{name}_bias"])
+        return moves.transpose(b, moves.reshape(b, output, (1, time, layer.heads, layer.size)), order)
 
     scores = matrix.matmul(b, heads("query", (0, 2, 1, 3)), heads("key", (0, 2, 3, 1)))
     mixed = matrix.matmul(b, norms.softmax(b, scores, -1), heads("value", (0, 2, 1, 3)))
     joined = moves.reshape(b, moves.transpose(b, mixed, (0, 2, 1, 3)), (1, time, layer.heads * layer.size))
-    made = matrix.linear(b, joined, w["out"].T, w["out_bias"])
-    return moves.transpose(b, moves.reshape(b, made, (1, time, 1, channels)), (0, 3, 1, 2))
+    output = matrix.linear(b, joined, w["out"].T, w["out_bias"])
+    return moves.transpose(b, moves.reshape(b, output, (1, time, 1, channels)), (0, 3, 1, 2))
 
 
 def scaled_query(layer: AttentionLayer, weights: Mapping[str, Array]) -> Mapping[str, Array]:
-    """The constants of attention with the factor of the scores, 1 / sqrt(size), in those of the query."""
+    """Attention constants with the factor 1 / sqrt(size) of the scores folded into the query's."""
     factor = np.float32(1 / sqrt(layer.size))
     return {**weights, **{name: weights[name] * factor for name in ("query", "query_bias")}}
 
@@ -214,4 +214,4 @@ BUILDERS: Mapping[type[NetworkLayer], Callable[[PlacedLayer], Value]] = {
     NormLayer: _norm,
     AttentionLayer: _attention,
 }
-"""The function that builds each kind of layer."""
+"""Builder function of each kind of layer."""

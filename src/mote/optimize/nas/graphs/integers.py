@@ -1,4 +1,4 @@
-"""Integer graphs of untrained networks: for the compiler they are as good as trained ones."""
+"""Integer graphs of untrained networks, for costing: they cost as much as trained ones."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from mote.optimize.nas.spaces.network import Network
 
 
 def integer_graph(network: Network, seed: int = 0) -> Graph:
-    """The graph that the quantizer would make of the trained network, with random weights and likely ranges: it costs
-    as much. Graphs of equal networks are equal."""
+    """The quantized graph of a network with random weights and typical activation ranges, which costs as much as the
+    trained one. Equal networks give equal graphs."""
     try:
         return quick_graph(network, seed)
     except NotQuickError:
@@ -26,10 +26,10 @@ def integer_graph(network: Network, seed: int = 0) -> Graph:
 
 
 def thorough_graph(network: Network, seed: int = 0) -> Graph:
-    """The integer graph of any network, by the quantizer itself. Its edges are those of the file that is shipped, with
-    the channels last."""
-    made = normal(float_graph(network, random_weights(network, seed)))
-    edges = [replace(made.tensors[t], arrangement=None) for t in (*made.inputs, *made.outputs)]
-    graph = made.with_ops(made.ops, edges)
+    """The integer graph of any network, built by the quantizer itself; its inputs and outputs are NHWC as in the
+    shipped file."""
+    normalized = normal(float_graph(network, random_weights(network, seed)))
+    edges = [replace(normalized.tensors[t], arrangement=None) for t in (*normalized.inputs, *normalized.outputs)]
+    graph = normalized.with_ops(normalized.ops, edges)
     scheme = Scheme(layers={i: Precision(text) for i, text in numbered(network, graph).items()})
     return quantized(graph, synthetic_ranges(graph), scheme, insides=synthetic_insides(graph))

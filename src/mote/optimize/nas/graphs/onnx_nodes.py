@@ -1,5 +1,5 @@
-"""Networks as ONNX files, in the layout that users of ONNX expect: feature maps [batch, channels, height, width], rows
-of a table [batch, features]."""
+"""Writes networks as ONNX files in the usual layout: feature maps [batch, channels, height, width], table rows [batch,
+features]."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ from mote.optimize.nas.spaces.network import Network, Weights
 from mote.version import __version__
 
 OPSET, IR = 17, 8
-"""The version of the standard that files are written in, and of the file format: old enough for most readers."""
+"""ONNX opset and IR version of written files, old enough for most readers."""
 BATCH = "batch"
-"""The name of the dynamic first dimension."""
+"""Name of the dynamic batch dimension."""
 
 
 def onnx_file(network: Network, weights: Weights, name: str = "network", labels: Sequence[str] = ()) -> bytes:
-    """The float network as an ONNX file: an input `input` and an output `output`, with SOFTMAX where the network has
-    classes, whose names `labels` become metadata of the file."""
+    """The float network as an ONNX file with input `input` and output `output`; for classification SOFTMAX is appended
+    and `labels`, the class names, are stored as metadata."""
     onnx = require("onnx", extra="onnx", what="an ONNX model")
     helper, real = onnx.helper, onnx.TensorProto.FLOAT
     nodes = NodeWriter(network, onnx)
@@ -50,11 +50,11 @@ def onnx_file(network: Network, weights: Weights, name: str = "network", labels:
         nodes.name = "softmax"
         nodes.add("Softmax", [network.layers[-1].name], OUTPUT, axis=1)
     sizes = [_file_shape(network.input), _file_shape(network.shapes[network.layers[-1].name])]
-    given, made = (
+    entry, result = (
         helper.make_tensor_value_info(edge, real, (BATCH, *shape))
         for edge, shape in zip((INPUT, OUTPUT), sizes, strict=True)
     )
-    graph = helper.make_graph(nodes.nodes, name, [given], [made], nodes.constants)
+    graph = helper.make_graph(nodes.nodes, name, [entry], [result], nodes.constants)
     model = helper.make_model(
         graph,
         opset_imports=[helper.make_opsetid("", OPSET)],
@@ -74,7 +74,7 @@ def _file_shape(shape: Shape) -> Shape:
 
 
 class NodeWriter:
-    """Nodes and constants of a file under construction, layer by layer."""
+    """Collects the nodes and constants of an ONNX graph, layer by layer."""
 
     def __init__(self, network: Network, onnx: Any) -> None:
         self.network = network
@@ -84,14 +84,14 @@ class NodeWriter:
         self._onnx = onnx
 
     def layer(self, layer: NetworkLayer, weights: Mapping[str, Array]) -> None:
-        """Add the nodes of a layer; the last of them computes the value with its name."""
+        """Add the nodes of a layer; its output gets the layer's name."""
         self.name = layer.name
-        made = NODES[type(layer)](self, layer, weights)
+        output = NODES[type(layer)](self, layer, weights)
         ends = not self.network.classes and layer is self.network.layers[-1]
-        self.add("Identity", [made], OUTPUT if ends else layer.name)
+        self.add("Identity", [output], OUTPUT if ends else layer.name)
 
     def add(self, kind: str, inputs: Sequence[str], output: str = "", **attributes: Any) -> str:
-        """Add a node and return the name of its output; an Identity only renames what the last node computes."""
+        """Add a node and return its output name; an Identity merely renames the previous node's output."""
         if kind == "Identity" and self.nodes and list(self.nodes[-1].output) == list(inputs):
             self.nodes[-1].output[:] = [output]
             return output
@@ -101,26 +101,26 @@ class NodeWriter:
         return output
 
     def constant(self, name: str, array: Array) -> str:
-        """Add a constant of the layer and return its full name."""
+        """Add a constant of the current layer and return its full name."""
         name = f"{self.name}/{name}"
         self.constants.append(self._onnx.numpy_helper.from_array(np.ascontiguousarray(array), name))
         return name
 
     def reshape(self, x: str, *shape: int) -> str:
-        """Add a Reshape behind the batch axis."""
+        """Add a Reshape that keeps the batch axis."""
         return self.add("Reshape", [x, self.constant(f"shape{len(self.constants)}", np.array([0, *shape], np.int64))])
 
     def transpose(self, x: str, *order: int) -> str:
-        """Add a Transpose."""
+        """Add a Transpose with a permutation of the axes."""
         return self.add("Transpose", [x], perm=list(order))
 
     def linear(self, x: str, name: str, weights: Mapping[str, Array]) -> str:
-        """Add the product of the last axis with a matrix [outputs, inputs], plus a bias."""
+        """Add a MatMul over the last axis with weights [outputs, inputs], and an Add of the bias."""
         product = self.add("MatMul", [x, self.constant(name, weights[name].T)])
         return self.add("Add", [product, self.constant(f"{name}_bias", weights[f"{name}_bias"])])
 
     def given(self, layer: NetworkLayer) -> Shape:
-        """The shape of a layer's first input in the network."""
+        """Shape of a layer's first input in the network, channels last."""
         return self.network.given(layer)[0]
 
 
@@ -150,16 +150,16 @@ def _conv(nodes: NodeWriter, layer: ConvLayer, weights: Mapping[str, Array]) -> 
     inputs = [layer.inputs[0], kernel, nodes.constant("bias", weights["bias"])]
     groups = nodes.given(layer)[2] if layer.depthwise else 1
     window = _window(nodes, layer)
-    made = nodes.add("Conv", inputs, group=groups, dilations=list(layer.dilation), **window)
-    return _activated(nodes, made, layer.activation)
+    output = nodes.add("Conv", inputs, group=groups, dilations=list(layer.dilation), **window)
+    return _activated(nodes, output, layer.activation)
 
 
 def _dense(nodes: NodeWriter, layer: DenseLayer, weights: Mapping[str, Array]) -> str:
     given = nodes.given(layer)
     x = nodes.add("Flatten", layer.inputs, axis=1) if len(given) == 3 else layer.inputs[0]
     matrix = nodes.constant("weights", file_matrix(given, weights["weights"]))
-    made = nodes.add("Gemm", [x, matrix, nodes.constant("bias", weights["bias"])], transB=1)
-    return _activated(nodes, made, layer.activation)
+    output = nodes.add("Gemm", [x, matrix, nodes.constant("bias", weights["bias"])], transB=1)
+    return _activated(nodes, output, layer.activation)
 
 
 def _pool(nodes: NodeWriter, layer: PoolLayer, weights: Mapping[str, Array]) -> str:
@@ -183,15 +183,15 @@ def _last(nodes: NodeWriter, layer: LastLayer, weights: Mapping[str, Array]) -> 
 
 
 def _add(nodes: NodeWriter, layer: AddLayer, weights: Mapping[str, Array]) -> str:
-    return _activated(nodes, nodes.add("Add", _together(nodes, layer)), layer.activation)
+    return _activated(nodes, nodes.add("Add", _equal_rank(nodes, layer)), layer.activation)
 
 
 def _mul(nodes: NodeWriter, layer: MulLayer, weights: Mapping[str, Array]) -> str:
-    return nodes.add("Mul", _together(nodes, layer))
+    return nodes.add("Mul", _equal_rank(nodes, layer))
 
 
-def _together(nodes: NodeWriter, layer: NetworkLayer) -> list[str]:
-    """Both operands with as many axes."""
+def _equal_rank(nodes: NodeWriter, layer: NetworkLayer) -> list[str]:
+    """Both operands with equal rank."""
     shapes = nodes.network.given(layer)
     most = max(map(len, shapes))
     return [
@@ -217,12 +217,12 @@ def _gru(nodes: NodeWriter, layer: GruLayer, weights: Mapping[str, Array]) -> st
     both = np.concatenate([bias, more])
     constants = {"kernel": kernel, "recurrent": recurrent, "bias": both}
     inputs = [rows, *(nodes.constant(name, array[None]) for name, array in constants.items())]
-    made = nodes.add("GRU", inputs, hidden_size=layer.units, linear_before_reset=1)
-    return nodes.transpose(made, 2, 3, 0, 1)
+    output = nodes.add("GRU", inputs, hidden_size=layer.units, linear_before_reset=1)
+    return nodes.transpose(output, 2, 3, 0, 1)
 
 
 def _gates(array: Array) -> Array:
-    """The gates of ONNX: update, reset, new."""
+    """GRU gates reordered from PyTorch (reset, update, new) to ONNX (update, reset, new)."""
     reset, update, new = np.split(array, 3)
     return np.concatenate([update, reset, new])
 
@@ -241,14 +241,14 @@ def _attention(nodes: NodeWriter, layer: AttentionLayer, weights: Mapping[str, A
     rows = nodes.reshape(nodes.transpose(layer.inputs[0], 0, 2, 3, 1), time, channels)
 
     def heads(name: str, *order: int) -> str:
-        made = nodes.linear(rows, name, weights)
-        return nodes.transpose(nodes.reshape(made, time, layer.heads, layer.size), *order)
+        output = nodes.linear(rows, name, weights)
+        return nodes.transpose(nodes.reshape(output, time, layer.heads, layer.size), *order)
 
     scores = nodes.add("MatMul", [heads("query", 0, 2, 1, 3), heads("key", 0, 2, 3, 1)])
     mixed = nodes.add("MatMul", [nodes.add("Softmax", [scores], axis=-1), heads("value", 0, 2, 1, 3)])
     joined = nodes.reshape(nodes.transpose(mixed, 0, 2, 1, 3), time, layer.heads * layer.size)
-    made = nodes.linear(joined, "out", weights)
-    return nodes.transpose(nodes.reshape(made, time, 1, channels), 0, 3, 1, 2)
+    output = nodes.linear(joined, "out", weights)
+    return nodes.transpose(nodes.reshape(output, time, 1, channels), 0, 3, 1, 2)
 
 
 NODES: Mapping[type[NetworkLayer], Callable[[NodeWriter, Any, Mapping[str, Array]], str]] = {
@@ -265,4 +265,4 @@ NODES: Mapping[type[NetworkLayer], Callable[[NodeWriter, Any, Mapping[str, Array
     NormLayer: _norm,
     AttentionLayer: _attention,
 }
-"""The function that adds the nodes of each kind of layer, and returns the name of its output."""
+"""Functions by kind of layer that add its nodes and return the name of its output."""

@@ -1,4 +1,4 @@
-"""Precisions of a network's layers as the quantizer takes them: by the numbers of operators."""
+"""Per-layer precisions of a network as the quantizer takes them: by operator index."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from mote.optimize.nas.spaces.network import Network
 
 
 def quantizer_layers(network: Network, graph: Graph) -> Mapping[int, str]:
-    """The option `layers` of `mote.quantize` for the network's precisions, given its float graph: the precision of each
-    operator of the graph's normal form that is not int8, by number."""
+    """The option `layers` of `mote.quantize` for a network's float graph: precisions other than int8, by operator index
+    in the graph's normal form."""
     if not network.precisions:
         return {}
     return numbered(network, normal(graph))
 
 
 def numbered(network: Network, graph: Graph) -> Mapping[int, str]:
-    """Precisions that are not int8 by the numbers of operators, of a float graph in normal form."""
+    """Precisions other than int8, by operator index in a float graph in normal form."""
     names = dict(enumerate(layer.name for layer in network.layers))
     precisions = {op.index: network.precisions.get(names.get(graph.layer_of(op), "")) for op in graph.ops}
     return {index: precision for index, precision in precisions.items() if precision is not None}

@@ -1,8 +1,7 @@
-"""Integer graphs of convolutional networks, written at once: tens of times faster than the way through a float graph,
-the passes and the quantizer, with the same result.
+"""Builds integer graphs of convolutional networks directly: tens of times faster than a float graph, passes and the
+quantizer, with the same result.
 
-Constants are kept: layers of equal shapes have the same arrays in all networks, if as many such layers come before
-them."""
+Constants are cached: layers of equal shape share arrays across networks if equally many such layers precede them."""
 
 from __future__ import annotations
 
@@ -29,7 +28,7 @@ from mote.ir.ops.windows.pool import AveragePool, MaxPool
 from mote.optimize.compress.quantize.encode import Range, bias_steps, one_scale, steps, weight_scales, weight_steps
 from mote.optimize.compress.quantize.types.precision import Precision
 from mote.optimize.nas.graphs.floats import OUTPUT
-from mote.optimize.nas.graphs.ranges import GIVEN, range_after
+from mote.optimize.nas.graphs.ranges import INPUT_RANGE, range_after
 from mote.optimize.nas.graphs.weights import LayerKey, layer_keys, layer_weights
 from mote.optimize.nas.spaces.layers import (
     INPUT,
@@ -47,24 +46,25 @@ from mote.optimize.nas.spaces.layers import (
 from mote.optimize.nas.spaces.network import Network
 
 FUSED = {"none": Activation.NONE, "relu": Activation.RELU, "relu6": Activation.RELU6, "hardswish": Activation.NONE}
-"""Activations of layers, as far as they become a part of the operator."""
+"""Fused activation of the operator by the layer's activation; a hard swish is a separate operator."""
 KEPT = 2048
-"""Layers whose constants are kept."""
+"""Cache size: number of layers whose constants are kept."""
 PROBABILITIES = one_scale(1 / 256, -128)
-"""The scale of SOFTMAX."""
+"""Output quantization of SOFTMAX and sigmoid."""
 FUNCTIONS: Mapping[str, tuple[type[Op], Quantization]] = {
     "sigmoid": (Logistic, PROBABILITIES),
     "tanh": (Tanh, one_scale(1 / 128, 0)),
 }
-"""Activations that are always operators of their own, with the scale that they prescribe."""
+"""Activations that are always separate operators, with their prescribed output quantization."""
 
 
 class NotQuickError(Exception):
-    """A network with layers that are only made by the quantizer."""
+    """Raised for networks that only the full quantizer can build."""
 
 
 def quick_graph(network: Network, seed: int) -> Graph:
-    """The integer graph of a convolutional network; others, and those with unused layers, raise NotQuickError."""
+    """The integer graph of a convolutional network; raises NotQuickError for others, and for networks with unused
+    layers."""
     used = {name for layer in network.layers for name in layer.inputs}
     if not used.issuperset(layer.name for layer in network.layers[:-1]):
         raise NotQuickError
@@ -80,7 +80,7 @@ class _Constants(NamedTuple):
 
 @lru_cache(maxsize=KEPT)
 def _constants(key: LayerKey, seed: int, input_scale: float, most: int) -> _Constants:
-    """The quantized weights and bias of a layer."""
+    """Quantized weights and bias of a layer."""
     weights, bias = (layer_weights(key, seed)[name] for name in ("weights", "bias"))
     depthwise = weights.ndim == 3
     axis = 3 if depthwise else 0
@@ -102,7 +102,7 @@ def _steps(low: float, high: float) -> Quantization:
 
 
 class _Writer:
-    """The tensors and operators of a network."""
+    """Builds the integer tensors and operators of a network."""
 
     def __init__(self, network: Network, seed: int) -> None:
         self.network, self.seed = network, seed
@@ -116,8 +116,8 @@ class _Writer:
 
     def graph(self) -> Graph:
         network = self.network
-        values = {INPUT: self.tensor(INPUT, (1, *network.input), _steps(*GIVEN))}
-        self.ranges[values[INPUT]] = GIVEN
+        values = {INPUT: self.tensor(INPUT, (1, *network.input), _steps(*INPUT_RANGE))}
+        self.ranges[values[INPUT]] = INPUT_RANGE
         for layer in network.layers:
             if type(layer) not in _WRITERS or network.precisions.get(layer.name, "int8") not in ("int8", "int4"):
                 raise NotQuickError
@@ -135,9 +135,9 @@ class _Writer:
         return Graph("network", self.tensors, tuple(self.ops), (values[INPUT],), (output,)).verify()
 
     def tensor(self, name: str, shape: Shape, quant: Quantization) -> int:
-        made = len(self.tensors)
-        self.tensors[made] = Tensor(made, name, shape, DType.INT8, quant)
-        return made
+        number = len(self.tensors)
+        self.tensors[number] = Tensor(number, name, shape, DType.INT8, quant)
+        return number
 
     def op(
         self,
@@ -150,21 +150,21 @@ class _Writer:
         last: bool = True,
         **attributes: Any,
     ) -> int:
-        """Append an operator: `quant` is the scale of its output, by default that of its likely range. `last`: it is
-        the last one of its layer."""
+        """Append an operator. `quant`: output quantization, by default that of its typical range. `last`: it is the
+        last operator of its layer."""
         output = len(self.tensors)
-        made = kind(inputs=tuple(inputs), outputs=(output,), name=self.name, index=len(self.ops), **attributes)
-        given = [self.ranges[t] for t in inputs if t in self.ranges]
-        self.ranges[output] = range_after(made, given, second=last and self.name in self.seconds)
-        self.ops.append(made)
+        op = kind(inputs=tuple(inputs), outputs=(output,), name=self.name, index=len(self.ops), **attributes)
+        input_ranges = [self.ranges[t] for t in inputs if t in self.ranges]
+        self.ranges[output] = range_after(op, input_ranges, second=last and self.name in self.seconds)
+        self.ops.append(op)
         return self.tensor(self.name, shape, quant or _steps(*self.ranges[output]))
 
     def same(self, kind: type[Op], given: int, shape: Shape, /, **attributes: Any) -> int:
-        """Append an operator whose output has the scale of its input."""
+        """Append an operator whose output has the quantization of its input."""
         return self.op(kind, [given], shape, quant=self.tensors[given].quant, **attributes)
 
     def flat(self, given: int) -> int:
-        """A tensor as a vector, the same one for all layers that take it."""
+        """A tensor reshaped to a vector; all readers share the result."""
         if given not in self.vectors:
             shape = (1, self.tensors[given].size)
             self.vectors[given] = self.same(Reshape, given, shape, shape=shape)
@@ -173,12 +173,12 @@ class _Writer:
     def layer(self, kind: type[Op], given: int, shape: Shape, layer: ConvLayer | DenseLayer, **attributes: Any) -> int:
         """Append an operator with weights and a bias."""
         precision = Precision(self.network.precisions.get(layer.name, "int8"))
-        made = _constants(self.keys[layer.name], self.seed, self.tensors[given].scale, precision.most)
+        constants = _constants(self.keys[layer.name], self.seed, self.tensors[given].scale, precision.most)
         stored = DType.INT4 if precision is Precision.INT4 else None
         first = len(self.tensors)
-        w, b = made.weights, made.bias
-        self.tensors[first] = Tensor(first, layer.name, w.shape, DType.INT8, made.scales, w, stored=stored)
-        self.tensors[first + 1] = Tensor(first + 1, layer.name, b.shape, DType.INT32, made.bias_scales, b)
+        w, b = constants.weights, constants.bias
+        self.tensors[first] = Tensor(first, layer.name, w.shape, DType.INT8, constants.scales, w, stored=stored)
+        self.tensors[first + 1] = Tensor(first + 1, layer.name, b.shape, DType.INT32, constants.bias_scales, b)
         swish = layer.activation == "hardswish"
         output = self.op(
             kind, [given, first, first + 1], shape, activation=FUSED[layer.activation], last=not swish, **attributes
@@ -240,7 +240,7 @@ def _mul(w: _Writer, layer: MulLayer, first: int, second: int) -> int:
 
 
 def _pair(w: _Writer, kind: type[Op], first: int, second: int, **attributes: Any) -> int:
-    """A sum or a product, one of whose operands may broadcast."""
+    """Append an ADD or MUL, one of whose operands may broadcast."""
     one, other = w.tensors[first].shape, w.tensors[second].shape
     shape = tuple(map(max, one, other))
     if len(one) != len(other) or shape not in (one, other):

@@ -1,7 +1,7 @@
-"""Ranges of a network's values without data: about those of a trained network whose input has a deviation of one.
+"""Typical activation ranges of a trained network with standardized input, used when there is no data.
 
-What a network costs hardly depends on them, as long as scales have no simple ratios, which those of a trained network
-do not have either: the operators between them would round halves, or nothing at all, and have other kernels."""
+Costs hardly depend on ranges as long as scales have no simple ratios, as in trained networks; with simple ratios,
+rescaling would be exact and other kernels would apply."""
 
 from __future__ import annotations
 
@@ -22,15 +22,16 @@ from mote.ir.ops.windows.depthwise import DepthwiseConv2D
 from mote.optimize.compress.quantize.encode import Range
 from mote.optimize.compress.quantize.inside import Insides
 
-GIVEN: Range = (-2.117, 2.643)
-"""The range of a network's input."""
+INPUT_RANGE: Range = (-2.117, 2.643)
+"""Assumed range of a network's input."""
 SECOND = 0.7161
-"""The second operand of a sum or a product has a range so much smaller than the first."""
+"""Ratio of the assumed range of the second operand of a sum or product to that of other tensors, so that scales
+differ."""
 
 
 def synthetic_ranges(graph: Graph) -> dict[int, Range]:
-    """Ranges of the computed tensors of a float graph, by id."""
-    ranges = dict.fromkeys(graph.inputs, GIVEN)
+    """Assumed ranges of the activations of a float graph, by tensor id."""
+    ranges = dict.fromkeys(graph.inputs, INPUT_RANGE)
     seconds = {op.inputs[1] for op in graph.ops if isinstance(op, Add | Mul)}
     for op in graph.ops:
         given = [ranges[t] for t in op.inputs if t in ranges]
@@ -39,7 +40,7 @@ def synthetic_ranges(graph: Graph) -> dict[int, Range]:
 
 
 def range_after(op: Op, given: list[Range], *, second: bool = False) -> Range:
-    """The range of an operator's output, from those of its inputs; `second`: it is the second operand of a sum or a
+    """Assumed output range of an operator from its input ranges; `second`: its output is the second operand of a sum or
     product."""
     own = _OWN.get(type(op))
     if own is None:
@@ -49,11 +50,11 @@ def range_after(op: Op, given: list[Range], *, second: bool = False) -> Range:
 
 
 def synthetic_insides(graph: Graph) -> Insides:
-    """Ranges of the values inside of layers that are several integer operators, by the layer's output."""
+    """Assumed ranges of intermediate values of layers that become several integer operators, by output tensor."""
     return {op.outputs[0]: _INSIDES[type(op)] for op in graph.ops if type(op) in _INSIDES}
 
 
-def _always(low: float, high: float) -> Callable[[Op, list[Range]], Range]:
+def _constant(low: float, high: float) -> Callable[[Op, list[Range]], Range]:
     return lambda op, given: (low, high)
 
 
@@ -78,18 +79,18 @@ _OWN: Mapping[type[Op], Callable[[Any, list[Range]], Range]] = {
     Add: _by_activation(NONE=(-6.244, 6.344), RELU=(0.0, 5.704), RELU6=(0.0, 6.0)),
     Mul: _product,
     Mean: _mean,
-    BatchMatmul: _always(-4.219, 3.937),
-    Relu: _always(0.0, 4.541),
-    Relu6: _always(0.0, 6.0),
-    HardSwish: _always(-0.375, 3.936),
-    Logistic: _always(0.0, 1.0),
-    Softmax: _always(0.0, 1.0),
-    Tanh: _always(-1.0, 1.0),
-    Gru: _always(-0.9317, 0.9643),
-    Standardize: _always(-3.319, 3.613),
+    BatchMatmul: _constant(-4.219, 3.937),
+    Relu: _constant(0.0, 4.541),
+    Relu6: _constant(0.0, 6.0),
+    HardSwish: _constant(-0.375, 3.936),
+    Logistic: _constant(0.0, 1.0),
+    Softmax: _constant(0.0, 1.0),
+    Tanh: _constant(-1.0, 1.0),
+    Gru: _constant(-0.9317, 0.9643),
+    Standardize: _constant(-3.319, 3.613),
 }
-"""Ranges of the outputs of operators, from those of their inputs; operators that are not here keep the range of their
-first input."""
+"""Functions from input ranges to the assumed output range, by operator type; others keep the range of their first
+input."""
 _INSIDES: Mapping[type[Op], Mapping[str, Range]] = {
     Gru: {
         "input": (-6.1, 6.4),

@@ -1,4 +1,4 @@
-"""Random weights of networks: those of an untrained network, and of networks that are only costed."""
+"""Random weights for untrained networks and for networks that are only costed."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from mote.optimize.nas.spaces.layers import ConvLayer, NetworkLayer, Shape
 from mote.optimize.nas.spaces.network import Network, Weights
 
 LayerKey = tuple[str, tuple[tuple[str, Shape], ...], bool, int]
-"""The class of a layer, the shapes of its constants, whether it is depthwise, and how many layers of the same kind
-come before it in the network: that and a seed tell its random weights."""
+"""Key of a layer's random weights: layer class name, shapes of its constants, whether it is depthwise, and the number
+of equal layers before it."""
 
 
 def layer_keys(network: Network) -> dict[str, LayerKey]:
-    """What the random weights of every layer with constants are made from, by the name of the layer."""
+    """Keys of the random weights, by layer name, for layers that have constants."""
     before: Counter[LayerKey] = Counter()
     keys = {}
     for layer in network.layers:
@@ -31,15 +31,14 @@ def layer_keys(network: Network) -> dict[str, LayerKey]:
 
 
 def random_weights(network: Network, seed: int = 0) -> Weights:
-    """Weights of He's initialization with small biases. Those of a layer depend on the shapes of its constants and the
-    number of equal layers before it, not on its name: arrays are shared by networks with equal layers, and read-only.
-    """
+    """Weights by He initialization, with small biases. They depend on the shapes and on the number of equal layers
+    before, not on names: networks with equal layers share the read-only arrays."""
     return {name: layer_weights(key, seed) for name, key in layer_keys(network).items()}
 
 
 @lru_cache(maxsize=4096)
 def layer_weights(key: LayerKey, seed: int) -> dict[str, Array]:
-    """The random constants of a layer."""
+    """Random constants of a layer by name."""
     kind, shapes, depthwise, before = key
     numbers = [sum(map(ord, kind)), *(n for _, shape in shapes for n in (len(shape), *shape)), before]
     rng = np.random.default_rng([seed, depthwise, *numbers])

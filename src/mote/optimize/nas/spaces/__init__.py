@@ -1,1 +1,1 @@
-"""Networks as data, and spaces of them: layers, blocks of layers, choices."""
+"""Networks as data, and search spaces of them: layers, blocks of layers, stages and choices."""

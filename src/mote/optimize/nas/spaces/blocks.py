@@ -1,7 +1,7 @@
-"""Blocks of layers, by the names that spaces call them: from MobileNet's inverted residual to a gated recurrent unit.
+"""Kinds of blocks by their names in space files: from MobileNetV2's inverted residual to a gated recurrent unit.
 
-A block that keeps the shape of its input in every network of its space has a residual connection; the others have none,
-or a projection, so that layers of one name mean the same in all networks of a space."""
+A block that keeps its input's shape in every network of the space has a residual connection; others have none or a
+projection. So layers of one name mean the same in all networks of a space."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ from mote.optimize.nas.spaces.layers import (
 from mote.optimize.nas.spaces.options import OptionValue
 
 BANDS = 3
-"""Bins that the frequency convolution of a broadcast block sees."""
+"""Kernel size over frequency bins in a `bc_resnet` block."""
 
 
 @dataclass(frozen=True)
 class BlockValues:
-    """The values of all options for one block."""
+    """Chosen option values of one block."""
 
     name: str
-    """The beginning of its layers' names."""
+    """Prefix of the names of its layers."""
     width: int
-    """Channels of its output."""
+    """Number of output channels."""
     keeps: bool
-    """Whether its output has the shape of its input, in every network of the space."""
+    """Whether it keeps its input's shape in every network of the space."""
     kernel: Pair = ONE
     stride: Pair = ONE
     dilation: Pair = ONE
@@ -42,33 +42,33 @@ class BlockValues:
     activation: str = "relu"
 
     def layer(self, name: str) -> str:
-        """The name of a layer of the block."""
+        """Full name of a layer of this block."""
         return f"{self.name}.{name}"
 
 
 Building = Callable[[LayerStack, BlockValues], None]
 KEPT = None
-"""The default width: as many channels as before."""
+"""Default of the option `width`: as many channels as the input."""
 REQUIRED = ""
-"""The default of an option that must be given."""
+"""Marks an option without a default."""
 
 
 @dataclass(frozen=True)
 class NetworkBlock:
-    """A kind of block."""
+    """A kind of block: how to build it, its options and their defaults."""
 
     build: Building
     options: Mapping[str, OptionValue | None]
-    """The options that it takes beside depth and precision, with their defaults."""
+    """Options besides depth and precision, with their defaults."""
     about: str
     sequence: bool = False
-    """Whether it takes a sequence (time, 1, channels) only."""
+    """Whether its input must be a sequence (time, 1, channels)."""
     rows: bool = False
-    """Whether the sizes of its weights depend on the number of columns of its input."""
+    """Whether its weight shapes depend on the width of its input."""
     shared: bool = True
-    """Whether its weights can be part of larger ones of a supernet."""
+    """Whether a supernet can share its weights."""
     shortcut: bool = True
-    """Whether it adds to its input where it keeps its shape."""
+    """Whether it adds its input to its output when the shape is kept."""
 
 
 def _conv(stack: LayerStack, block: BlockValues) -> None:
@@ -145,7 +145,7 @@ def _bottleneck(stack: LayerStack, block: BlockValues) -> None:
 
 
 def _shortcut(stack: LayerStack, block: BlockValues, source: str, inside: str) -> None:
-    """The sum with the block's input, projected where shapes differ."""
+    """Adds the block's input, projected by a pointwise convolution if shapes differ."""
     if not block.keeps:
         stack.conv(block.layer("shortcut"), block.width, stride=block.stride, source=source)
     else:

@@ -1,4 +1,4 @@
-"""Layers of a network in the making, each behind the last one unless it says otherwise."""
+"""Builder of a network's layers, appended one after another."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ ONE = (1, 1)
 
 @dataclass
 class LayerStack:
-    """Layers so far, and the shapes of their outputs."""
+    """The layers so far and their output shapes; a new layer reads the last one unless another source is named."""
 
     given: Shape
-    """The shape of the input."""
+    """Shape of the network's input."""
     causal: bool = False
     layers: list[NetworkLayer] = field(default_factory=list)
     shapes: dict[str, Shape] = field(default_factory=dict)
@@ -27,16 +27,16 @@ class LayerStack:
 
     @property
     def shape(self) -> Shape:
-        """The shape of the last layer's output."""
+        """Output shape of the last layer."""
         return self.shapes[self.last]
 
     @property
     def channels(self) -> int:
-        """Channels of the last layer's output."""
+        """Output channels of the last layer."""
         return self.shape[-1]
 
     def append(self, layer: NetworkLayer) -> str:
-        """Add a layer; its name."""
+        """Append a layer and return its name."""
         self.shapes[layer.name] = layer.shape(*(self.shapes[name] for name in layer.inputs))
         self.layers.append(layer)
         self.last = layer.name
@@ -55,7 +55,7 @@ class LayerStack:
         norm: bool = True,
         source: str = "",
     ) -> str:
-        """Add a convolution, over the last layer or another source."""
+        """Append a convolution of `source`, by default the last layer."""
         return self._window(name, filters, kernel, stride, dilation, activation, branches, norm, source or self.last)
 
     def depthwise(
@@ -68,16 +68,16 @@ class LayerStack:
         activation: str = "none",
         branches: Sequence[int] = (),
     ) -> str:
-        """Add a depthwise convolution over the last layer."""
+        """Append a depthwise convolution of the last layer."""
         return self._window(name, 0, kernel, stride, dilation, activation, branches, True, self.last)
 
     def pool(self, name: str, kernel: Pair, stride: Pair, *, largest: bool = False) -> str:
-        """Add pooling over the last layer."""
+        """Append pooling of the last layer."""
         height, width = (min(size, k) for size, k in zip(self.shape[:2], kernel, strict=True))
         return self.append(PoolLayer(name, (self.last,), (height, width), stride, ONE, "valid", largest))
 
     def add(self, name: str, other: str, activation: str = "none") -> str:
-        """Add the sum of the last layer and another one."""
+        """Append the sum of the last layer and another one."""
         return self.append(AddLayer(name, (self.last, other), activation))
 
     def _window(
@@ -92,8 +92,8 @@ class LayerStack:
         norm: bool,
         source: str,
     ) -> str:
-        """Kernels are cut to the elements that some window reads: a sequence has one column, and so do kernels over
-        it. What is left is the middle of the kernel, or its end along the time of a causal one."""
+        """Append a convolution, with its kernel cropped to the taps that can read inside the input (a sequence has one
+        column): to its center, or to its end along the time axis if causal."""
         sizes = self.shapes[source][:2]
         cut = [
             min(k, (size - 1 if self.causal and not axis else 2 * (size - 1)) // d + 1)

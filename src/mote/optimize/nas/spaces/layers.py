@@ -1,8 +1,7 @@
-"""Layers of a network, as data: blocks are made of them, and modules of PyTorch and graphs are made from them.
+"""Layers of a network as data, from which PyTorch modules and graphs are built.
 
-A feature map is (height, width, channels), channels last as in a graph. A sequence is (time, 1, channels), a
-spectrogram (time, bins, channels), a row of a table (features,).
-"""
+A feature map is (height, width, channels), a sequence (time, 1, channels), a spectrogram (time, bins, channels), a
+table row (features,)."""
 
 from __future__ import annotations
 
@@ -13,39 +12,40 @@ from mote.base.errors import MoteError
 from mote.ir.ops.common import Axis
 
 Shape = tuple[int, ...]
-"""The shape of one sample."""
+"""Shape of one sample, channels last."""
 INPUT = "input"
-"""The name by which layers refer to the input of their network."""
+"""Name of the network's input among the inputs of layers."""
 ACTIVATIONS = ("none", "relu", "relu6", "hardswish")
 PADDINGS = ("same", "valid", "causal")
-"""`causal`: as `same`, but along the height, which is time, all padding comes before the first row, so that the network
-can stream."""
+"""Values of `padding`. `causal` is `same`, but along the height (time) all padding comes before the first row, so that
+the network can stream."""
 
 
 @dataclass(frozen=True)
 class NetworkLayer:
-    """A layer by its name, which is also the name of its weights: networks of a space share those of the same name."""
+    """A layer. Its name also identifies its weights: networks of one space share weights between layers of equal
+    name."""
 
     name: str
     inputs: tuple[str, ...]
-    """The layers whose outputs it takes, or INPUT."""
+    """Names of the layers whose outputs it reads, or INPUT."""
 
     def shape(self, *inputs: Shape) -> Shape:
-        """The shape of its output."""
+        """Output shape, for inputs of these shapes."""
         return inputs[0]
 
     def macs(self, *inputs: Shape) -> int:
-        """Multiply-accumulate operations for one sample."""
+        """MACs per sample."""
         return 0
 
     def parameters(self, *inputs: Shape) -> dict[str, Shape]:
-        """The shapes of its trained constants as they are exported, with batch normalization folded in."""
+        """Shapes of its exported constants by name, with batch normalization folded."""
         return {}
 
 
 @dataclass(frozen=True)
 class WindowLayer(NetworkLayer):
-    """A layer with windows over height and width."""
+    """A layer with a sliding window over height and width."""
 
     kernel: tuple[int, int] = (3, 3)
     stride: tuple[int, int] = (1, 1)
@@ -53,7 +53,7 @@ class WindowLayer(NetworkLayer):
     padding: str = "same"
 
     def axes(self, given: Shape) -> tuple[Axis, Axis]:
-        """The windows along height and width of an input, with their padding."""
+        """Window along height and width, with the padding for an input of this shape."""
         height, width = (
             _axis(
                 size, kernel, stride, dilation, self.padding if not number else self.padding.replace("causal", "same")
@@ -65,7 +65,7 @@ class WindowLayer(NetworkLayer):
         return height, width
 
     def positions(self, given: Shape) -> tuple[int, int]:
-        """The height and width of the output."""
+        """Output height and width."""
         height, width = (axis.size(size) for axis, size in zip(self.axes(given), given[:2], strict=True))
         if min(height, width) < 1:
             raise MoteError(
@@ -88,19 +88,18 @@ def _axis(size: int, kernel: int, stride: int, dilation: int, padding: str) -> A
 class ConvLayer(WindowLayer):
     """A convolution with batch normalization and an activation.
 
-    `weights` are exported as [filters, height, width, channels], those of a depthwise one as [height, width,
-    channels]."""
+    `weights` are exported as [filters, height, width, channels], or [height, width, channels] if depthwise."""
 
     filters: int = 0
-    """Output channels; a depthwise convolution has as many as its input."""
+    """Output channels; ignored if depthwise."""
     depthwise: bool = False
     activation: str = "relu"
     norm: bool = True
-    """Batch normalization while it is trained; it is folded into weights and bias when it is exported."""
+    """Whether training uses batch normalization; it is folded into weights and bias on export."""
     branches: tuple[int, ...] = ()
-    """Kernel sizes of further branches while it is trained, each with batch normalization; 0 is the identity. A size
-    counts for both axes, up to the kernel's own: 3 beside a kernel of 9x1 is 3x1. They are folded into the one kernel
-    when it is exported (reparameterization), in its middle, or at its end along the time of a causal one."""
+    """Kernel sizes of parallel branches during training, each with batch normalization; 0 is an identity branch. A size
+    applies to both axes, capped at the kernel's own (3 next to 9x1 is 3x1). Export merges the branches into the kernel
+    (structural reparameterization): at its center, or at its end along the time axis if causal."""
 
     def shape(self, *inputs: Shape) -> Shape:
         return (*self.positions(inputs[0]), inputs[0][2] if self.depthwise else self.filters)
@@ -134,10 +133,10 @@ class DenseLayer(NetworkLayer):
 
 @dataclass(frozen=True)
 class PoolLayer(WindowLayer):
-    """Pooling over windows."""
+    """Max or average pooling."""
 
     largest: bool = False
-    """Max pooling; else average pooling."""
+    """True for max pooling, False for average pooling."""
 
     def shape(self, *inputs: Shape) -> Shape:
         return (*self.positions(inputs[0]), inputs[0][2])
@@ -145,7 +144,7 @@ class PoolLayer(WindowLayer):
 
 @dataclass(frozen=True)
 class MeanLayer(NetworkLayer):
-    """The mean over height, width or both. Both together leave a vector; one leaves an axis of one."""
+    """Mean over height, width or both: both give a vector, one keeps its axis with size 1."""
 
     axes: tuple[int, ...] = (0, 1)
 
@@ -158,7 +157,7 @@ class MeanLayer(NetworkLayer):
 
 @dataclass(frozen=True)
 class LastLayer(NetworkLayer):
-    """The last row of a sequence, as a vector."""
+    """Last time step of a sequence, as a vector."""
 
     def shape(self, *inputs: Shape) -> Shape:
         return (prod(inputs[0][1:]),)
@@ -166,7 +165,7 @@ class LastLayer(NetworkLayer):
 
 @dataclass(frozen=True)
 class AddLayer(NetworkLayer):
-    """The sum of two inputs, which broadcast, with an activation."""
+    """Sum of two inputs with broadcasting, and an activation."""
 
     activation: str = "none"
 
@@ -176,7 +175,7 @@ class AddLayer(NetworkLayer):
 
 @dataclass(frozen=True)
 class MulLayer(NetworkLayer):
-    """The product of two inputs, which broadcast: a gate."""
+    """Product of two inputs with broadcasting, such as a gate."""
 
     def shape(self, *inputs: Shape) -> Shape:
         return _broadcast(*inputs)
@@ -184,14 +183,14 @@ class MulLayer(NetworkLayer):
 
 @dataclass(frozen=True)
 class ActivationLayer(NetworkLayer):
-    """An activation on its own: one of ACTIVATIONS, or `sigmoid`, `tanh`."""
+    """A separate activation: one of ACTIVATIONS, `sigmoid` or `tanh`."""
 
     activation: str = "relu"
 
 
 @dataclass(frozen=True)
 class ConcatLayer(NetworkLayer):
-    """Inputs beside one another along the channels."""
+    """Concatenation along the channels."""
 
     def shape(self, *inputs: Shape) -> Shape:
         return (*inputs[0][:-1], sum(shape[-1] for shape in inputs))
@@ -199,9 +198,9 @@ class ConcatLayer(NetworkLayer):
 
 @dataclass(frozen=True)
 class GruLayer(NetworkLayer):
-    """A gated recurrent unit over time: (time, 1, channels) to (time, 1, units).
+    """A GRU over time: (time, 1, channels) to (time, 1, units).
 
-    `kernel`, `recurrent`, `bias` and `recurrent_bias` are exported in PyTorch's order of gates: reset, update, new."""
+    `kernel`, `recurrent`, `bias` and `recurrent_bias` are exported in PyTorch's gate order: reset, update, new."""
 
     units: int = 0
 
@@ -223,7 +222,7 @@ class GruLayer(NetworkLayer):
 
 @dataclass(frozen=True)
 class NormLayer(NetworkLayer):
-    """NetworkLayer normalization over the channels, with `scale` and `bias`."""
+    """Layer normalization over the channels, with `scale` and `bias`."""
 
     def parameters(self, *inputs: Shape) -> dict[str, Shape]:
         return {"scale": (inputs[0][-1],), "bias": (inputs[0][-1],)}
@@ -231,14 +230,14 @@ class NormLayer(NetworkLayer):
 
 @dataclass(frozen=True)
 class AttentionLayer(NetworkLayer):
-    """Multi-head self-attention over time: (time, 1, channels) to the same.
+    """Multi-head self-attention over time; keeps the shape (time, 1, channels).
 
     `query`, `key`, `value` [heads * size, channels] and `out` [channels, heads * size] are exported, each with a bias
     such as `query_bias`."""
 
     heads: int = 1
     size: int = 16
-    """Channels of a head."""
+    """Channels per head."""
 
     def macs(self, *inputs: Shape) -> int:
         time, _, channels = inputs[0]

@@ -1,4 +1,4 @@
-"""A network: layers in the order of their computation, with the preprocessing before them and precisions."""
+"""A network as data: layers in execution order, preprocessing and per-layer precisions."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from mote.ir.graph.tensor import Array
 from mote.optimize.nas.spaces.layers import INPUT, NetworkLayer, Shape
 
 Weights = Mapping[str, Mapping[str, Array]]
-"""Trained constants by layer and name, float32, in the shapes of `NetworkLayer.parameters`."""
+"""Trained float32 constants by layer and name, in the shapes of `NetworkLayer.parameters`."""
 
 
 @dataclass(frozen=True)
 class Network:
-    """A network whose last layer computes logits, or the values of a regression."""
+    """A network; its last layer computes logits, or the values of a regression."""
 
     input: Shape
-    """The shape of one sample, after preprocessing."""
+    """Shape of one sample after preprocessing."""
     layers: tuple[NetworkLayer, ...]
     classes: bool = True
-    """Whether the last layer computes logits; they are exported with SOFTMAX behind them."""
+    """True for classification: the last layer computes logits, and SOFTMAX is appended on export."""
     preprocess: str = ""
-    """The preprocessing steps before the network, as `mote compile --preprocess` takes them."""
+    """Preprocessing steps before the network, as `mote compile --preprocess` takes them."""
     precisions: Mapping[str, str] = field(default_factory=dict)
-    """Precisions of layers that are not int8, by the name of the layer."""
+    """Precisions other than int8, by layer name."""
 
     def __post_init__(self) -> None:
         known = {INPUT}
@@ -41,19 +41,19 @@ class Network:
 
     @cached_property
     def shapes(self) -> dict[str, Shape]:
-        """The shape of the input and of every layer's output."""
+        """Shapes of the input and of every layer's output, by name."""
         shapes = {INPUT: self.input}
         for layer in self.layers:
             shapes[layer.name] = layer.shape(*(shapes[name] for name in layer.inputs))
         return shapes
 
     def given(self, layer: NetworkLayer) -> list[Shape]:
-        """The shapes of a layer's inputs."""
+        """Shapes of a layer's inputs."""
         return [self.shapes[name] for name in layer.inputs]
 
     @property
     def macs(self) -> int:
-        """Multiply-accumulate operations of an inference."""
+        """MACs of an inference."""
         return sum(layer.macs(*self.given(layer)) for layer in self.layers)
 
     @property

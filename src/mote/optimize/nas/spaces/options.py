@@ -1,4 +1,4 @@
-"""Options of stages: the values that each takes, and their order from the smallest network to the largest."""
+"""Options of a space's stages: valid values, and their order from small to large networks."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from mote.optimize.nas.spaces.layers import ACTIVATIONS
 
 OptionValue = int | float | str
 Options = OptionValue | Sequence[OptionValue]
-"""A value, which is fixed, or several to choose from."""
+"""A fixed value, or several to choose from."""
 PRECISIONS = (Precision.INT4, Precision.INT8, Precision.INT16)
 POOLS = ("mean", "last", "flatten")
 _PAIR = re.compile(r"([1-9][0-9]{0,3})x([1-9][0-9]{0,3})")
@@ -22,21 +22,21 @@ _PAIR = re.compile(r"([1-9][0-9]{0,3})x([1-9][0-9]{0,3})")
 
 @dataclass(frozen=True)
 class StageOption:
-    """An option: the values that it takes, and how they are ordered."""
+    """An option of a stage: valid values and their order."""
 
     takes: str
-    """The values that it takes, in words."""
+    """Valid values in words, for error messages."""
     fits: Callable[[Any], bool]
     size: Callable[[Any], Any]
-    """The key by which values are sorted, those of small networks first."""
+    """Sort key of values, ascending in network size."""
     each: bool = False
-    """Whether it is chosen for each block of a stage."""
+    """Whether it is chosen separately for each block of a stage."""
     words: Sequence[str] = ()
-    """The words that it takes, if it does."""
+    """Valid words, if its values are words."""
 
 
 def pair(value: OptionValue) -> tuple[int, int]:
-    """Rows and columns of a size: 3 is 3 of each, "5x1" is 5 rows (of time) and 1 column."""
+    """Parses a size into (rows, columns): 3 is 3 x 3, "5x1" is 5 rows (of time) and 1 column."""
     if isinstance(value, str):
         rows, columns = value.split("x")
         return int(rows), int(columns)
@@ -89,7 +89,7 @@ STAGE_OPTIONS = {
 
 
 def option_values(name: str, given: Options) -> tuple[OptionValue, ...]:
-    """The values of an option, those of small networks first; anything that it does not take is refused."""
+    """Values of an option, ascending in network size; raises an error for invalid ones."""
     option = STAGE_OPTIONS[name]
     several = listed(name, given)
     for value in several:
@@ -102,7 +102,7 @@ def option_values(name: str, given: Options) -> tuple[OptionValue, ...]:
 
 
 def listed(name: str, given: Any) -> tuple[Any, ...]:
-    """A value, or those of a list, of which there must be one at least and none twice."""
+    """A value or list as a tuple; raises an error for an empty list or duplicates."""
     several = tuple(given) if isinstance(given, list | tuple) else (given,)
     if not several:
         raise MoteError(f"{name} is an empty list", remedy="give a value, or a list of values to choose from")

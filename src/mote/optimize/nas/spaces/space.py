@@ -1,4 +1,4 @@
-"""Spaces of networks: decisions, choices, and the network of a choice."""
+"""Search spaces of networks: decisions, choices, and the network of a choice."""
 
 from __future__ import annotations
 
@@ -22,58 +22,59 @@ from mote.optimize.nas.spaces.options import STAGE_OPTIONS, Options, OptionValue
 from mote.optimize.nas.spaces.stage import SpaceHead, SpaceStage
 
 Choice = Mapping[str, Any]
-"""A value for every decision that counts, by its name: JSON types. Decisions on blocks that the depth of their stage
-leaves out are left out, so that different choices are different networks."""
+"""A JSON value for every active decision, by decision name. Decisions about blocks beyond the chosen depth are omitted,
+so that different choices are different networks."""
 KINDS = ("image", "spectrogram", "series", "table")
-"""Kinds of data: (height, width, channels), (time, bins, channels), (time, 1, channels), (features,)."""
+"""Kinds of data, with samples of shape (height, width, channels), (time, bins, channels), (time, 1, channels),
+(features,)."""
 _PIXELS = ("camera", "gray", "crop")
-"""Preprocessing steps that come before an image is resized."""
+"""Preprocessing steps that run before an image is resized."""
 
 
 @dataclass(frozen=True)
 class SpaceDecision:
-    """A decision with more than one value."""
+    """A decision with several values."""
 
     name: str
     values: tuple[OptionValue, ...]
-    """The values, those of small networks first."""
+    """Its values, ascending in network size."""
     depth: str = ""
-    """The decision on the depth of its stage, where it is about a block that some depths leave out."""
+    """Name of the depth decision that can deactivate this one, for blocks beyond the minimum depth."""
     block: int = 0
-    """The number of that block, from 1 on."""
+    """Number of the block in its stage, from 1."""
 
-    def counts(self, choice: Choice) -> bool:
-        """Whether the block that it is about is in the network."""
+    def active(self, choice: Choice) -> bool:
+        """Whether the decision is active: the chosen depth includes its block."""
         return not self.depth or bool(choice[self.depth] >= self.block)
 
 
 @dataclass(frozen=True)
 class SearchSpace:
-    """Networks to choose from: stages of blocks between a stem and a head."""
+    """A search space of networks: a stem, stages of blocks, and a head."""
 
     name: str
     stages: Sequence[SpaceStage] = ()
     stem: SpaceStage | None = None
-    """One block before the stages."""
+    """Optional first block before the stages."""
     head: SpaceHead = field(default_factory=SpaceHead)
     resolution: Options | None = None
-    """Rows of an image: whole numbers, or fractions of the data's such as 0.5; columns keep the aspect ratio."""
+    """Image heights to choose from: integers, or fractions of the data's such as 0.5; widths keep the aspect ratio."""
     preprocess: Options = ""
-    """Steps before the network, as `mote compile --preprocess` takes them."""
+    """Preprocessing steps to choose from, as `mote compile --preprocess` takes them."""
     causal: bool = False
-    """Whether no window sees later rows, so that networks can stream along the time."""
+    """Whether windows never read later rows (time steps), so that networks can stream."""
     kinds: Sequence[str] = ()
-    """The kinds of data that it is made for; none for any."""
+    """Kinds of data that it is for; empty for any."""
     about: str = ""
     only: Mapping[str, Sequence[OptionValue]] = field(default_factory=dict)
-    """Values that are left of decisions, by their names; see `narrowed`."""
+    """Restricted values by decision name; see `narrowed`."""
 
     def __post_init__(self) -> None:
         self._check()
 
     @cached_property
     def decisions(self) -> tuple[SpaceDecision, ...]:
-        """All decisions; that on the depth of a stage comes before those on its blocks."""
+        """All decisions; a stage's depth comes before its blocks."""
         decisions = [SpaceDecision("preprocess", self._preprocess), SpaceDecision("resolution", self._resolution)]
         for name, stage in self._named:
             each = {option for option in stage.values if STAGE_OPTIONS[option].each}
@@ -92,8 +93,8 @@ class SearchSpace:
 
     @cached_property
     def shared(self) -> bool:
-        """Whether one supernet can hold the weights of all networks: the largest one has every layer of the others, of
-        at least its size."""
+        """Whether a supernet can hold all networks: the largest network has every layer of the others, at least as
+        large."""
         stages = [stage for _, stage in self._named]
         resized = len(self._preprocess) > 1 or len(self._resolution) > 1
         hidden = self.head.values["hidden"]
@@ -106,15 +107,15 @@ class SearchSpace:
 
     @property
     def skips(self) -> bool:
-        """Whether all blocks that some depths leave out have shortcuts: what follows gets features alike without them,
-        as networks need that share weights."""
+        """Whether all optional blocks have shortcuts: removing them then hardly changes the following layers' inputs,
+        as weight sharing requires."""
         chosen = {decision.name for decision in self.decisions if len(decision.values) > 1}
         return all(stage.kind.shortcut or f"{name}.depth" not in chosen for name, stage in self._named)
 
     @property
     def size(self) -> int:
-        """The number of different choices."""
-        total = prod(len(decision.values) for decision in self.decisions if not self._inside(decision))
+        """Number of different choices."""
+        total = prod(len(decision.values) for decision in self.decisions if not self._depends_on_depth(decision))
         for name, stage in self._named:
             inside = [d for d in self.decisions if d.block and d.name.startswith(f"{name}.")]
             depths = self.only.get(f"{name}.depth", stage.values["depth"])
@@ -123,13 +124,13 @@ class SearchSpace:
         return total
 
     def with_precision(self, precision: Options) -> SearchSpace:
-        """The space with other precisions to choose from, for every stage and the head."""
+        """The space with these precisions to choose from in every stage and the head."""
         stages = tuple(replace(stage, precision=precision) for stage in self.stages)
         stem = None if self.stem is None else replace(self.stem, precision=precision)
         return replace(self, stages=stages, stem=stem, head=replace(self.head, precision=precision))
 
     def narrowed(self, choices: Iterable[Choice]) -> SearchSpace:
-        """The space of the values that occur in some choices. Its choices are choices of this space, too."""
+        """The subspace of the values that occur in some choices."""
         seen: dict[str, list[OptionValue]] = {}
         for choice in choices:
             for name, value in choice.items():
@@ -140,10 +141,10 @@ class SearchSpace:
 
     def random(self, rng: Random) -> Choice:
         """A random choice."""
-        return self._filled({}, rng)
+        return self._completed({}, rng)
 
     def mutated(self, choice: Choice, rng: Random) -> Choice:
-        """A choice that differs in one decision at least, and on average in one more."""
+        """A mutation of a choice: one decision changed, and on average one more."""
         open_ones = [d for d in self.decisions if d.name in choice and any(v != choice[d.name] for v in d.values)]
         if not open_ones:
             return choice
@@ -153,27 +154,27 @@ class SearchSpace:
             name: rng.choice([v for v in changed[name].values if v != value]) if name in changed else value
             for name, value in choice.items()
         }
-        return self._filled(values, rng)
+        return self._completed(values, rng)
 
     def crossed(self, one: Choice, other: Choice, rng: Random) -> Choice:
-        """A choice that takes every decision from one of two."""
+        """Uniform crossover of two choices."""
         values: dict[str, Any] = {}
         for decision in self.decisions:
-            if decision.counts(values):
+            if decision.active(values):
                 name = decision.name
                 values[name] = rng.choice([parent[name] for parent in (one, other) if name in parent])
         return values
 
     def smallest(self) -> Choice:
-        """The choice of the smallest value everywhere."""
+        """The choice with the smallest value of every decision."""
         return self._ends(0)
 
     def largest(self) -> Choice:
-        """The choice of the largest value everywhere: its network contains all others of a shared space."""
+        """The choice with the largest value of every decision; the supernet of a shareable space."""
         return self._ends(-1)
 
     def input(self, choice: Choice, given: Shape) -> Shape:
-        """The shape of the network's input, for samples that have a given one before they are resized."""
+        """The network's input shape for a choice, for samples of shape `given` before resizing."""
         value = _picked(choice, "resolution", self._resolution)
         if value == 1.0 and isinstance(value, float):
             return given
@@ -187,7 +188,8 @@ class SearchSpace:
         return rows, max(round(given[1] * rows / given[0]), 1), given[2]
 
     def preprocessing(self, choice: Choice, given: Shape) -> str:
-        """The preprocessing steps of a choice, with that to its resolution where samples have another."""
+        """The preprocessing steps of a choice, with a resize step if its resolution differs from that of the
+        samples."""
         text = str(_picked(choice, "preprocess", self._preprocess))
         size = self.input(choice, given)
         if size == given:
@@ -197,7 +199,7 @@ class SearchSpace:
         return ",".join([*steps[:before], f"resize={size[1]}x{size[0]}", *steps[before:]])
 
     def described(self, choice: Choice) -> str:
-        """A choice in a few words, for tables: widths and depths of stages, and the resolution if it is chosen."""
+        """One-line summary of a choice: widths and depths of stages, and the resolution if it is a decision."""
         words = []
         for name, stage in self._named:
             width, depth = (
@@ -209,33 +211,32 @@ class SearchSpace:
         return ", ".join(words) + at
 
     def network(self, choice: Choice, given: Shape, outputs: int, classes: bool = True) -> Network:
-        """The network of a choice, for samples of a shape, which is that behind the preprocessing steps of the choice
-        but before they are resized."""
+        """The network of a choice, for samples of shape `given` after preprocessing but before resizing."""
         self.check(choice)
         size = self.input(choice, given)
         stack = LayerStack(size, self.causal)
         precisions: dict[str, str] = {}
         for name, stage in self._named:
             before = len(stack.layers)
-            self._grow(stack, name, stage, choice)
+            self._add_stage(stack, name, stage, choice)
             precisions |= _precisions(
                 stack, before, str(_picked(choice, f"{name}.precision", stage.values["precision"]))
             )
         before = len(stack.layers)
-        self._top(stack, choice, outputs)
+        self._add_head(stack, choice, outputs)
         head = str(_picked(choice, "head.precision", self.head.values["precision"]))
         precisions |= _precisions(stack, before, head)
         return Network(size, tuple(stack.layers), classes, self.preprocessing(choice, given), precisions)
 
     def check(self, choice: Choice) -> None:
-        """Refuse a choice that is not one of this space."""
+        """Raises an error for a choice that does not belong to this space."""
         names = {decision.name: decision for decision in self.decisions}
         for name in choice:
             if name not in names:
                 remedy = f"{did_you_mean(name, names)}its decisions are: {', '.join(names) or 'none'}"
                 raise MoteError(f"there is no decision '{name}'", where=self._where, remedy=remedy)
         for decision in self.decisions:
-            if decision.counts(choice) and choice.get(decision.name) not in decision.values:
+            if decision.active(choice) and choice.get(decision.name) not in decision.values:
                 values = ", ".join(map(str, decision.values))
                 reason = f"'{decision.name}' is {choice.get(decision.name)!r}"
                 raise MoteError(reason, where=self._where, remedy=f"choose one of {values}")
@@ -246,7 +247,7 @@ class SearchSpace:
 
     @cached_property
     def _named(self) -> tuple[tuple[str, SpaceStage], ...]:
-        """Stem and stages by their names."""
+        """Stem and stages with their names."""
         stages = [(f"stage{number}", stage) for number, stage in enumerate(self.stages, 1)]
         return (("stem", self.stem), *stages) if self.stem else tuple(stages)
 
@@ -290,27 +291,27 @@ class SearchSpace:
                 remedy = "leave out one of them: resolution adds the step that resizes"
                 raise MoteError("both resolution and preprocess resize images", where=self._where, remedy=remedy)
 
-    def _inside(self, decision: SpaceDecision) -> bool:
-        """Whether a decision is counted with the depth of its stage."""
+    def _depends_on_depth(self, decision: SpaceDecision) -> bool:
+        """Whether a decision depends on the depth of its stage or is that depth."""
         return decision.block > 0 or decision.name.endswith(".depth")
 
-    def _filled(self, values: Choice, rng: Random) -> Choice:
-        """The values that count, and random ones for the other decisions that do."""
+    def _completed(self, values: Choice, rng: Random) -> Choice:
+        """A complete choice: `values` for active decisions, and random values for missing ones."""
         choice: dict[str, Any] = {}
         for decision in self.decisions:
-            if decision.counts(choice):
+            if decision.active(choice):
                 choice[decision.name] = values.get(decision.name, rng.choice(decision.values))
         return choice
 
     def _ends(self, end: int) -> Choice:
         choice: dict[str, Any] = {}
         for decision in self.decisions:
-            if decision.counts(choice):
+            if decision.active(choice):
                 choice[decision.name] = decision.values[end]
         return choice
 
-    def _grow(self, stack: LayerStack, name: str, stage: SpaceStage, choice: Choice) -> None:
-        """Add the blocks of a stage."""
+    def _add_stage(self, stack: LayerStack, name: str, stage: SpaceStage, choice: Choice) -> None:
+        """Append the blocks of a stage."""
         where = f"{self._where}, {name}"
         if len(stack.shape) != 3 and stage.block != "mlp":
             remedy = "use the block 'mlp' for tables and behind other blocks of its kind"
@@ -328,8 +329,8 @@ class SearchSpace:
             keeps = stage.keeps if number == 1 else True
             stage.kind.build(stack, _values(block, values, stack.channels, keeps, number > 1))
 
-    def _top(self, stack: LayerStack, choice: Choice, outputs: int) -> None:
-        """Add the head."""
+    def _add_head(self, stack: LayerStack, choice: Choice, outputs: int) -> None:
+        """Append the head."""
         values = {option: _picked(choice, f"head.{option}", v) for option, v in self.head.values.items()}
         activation = str(values["activation"])
         if len(stack.shape) == 3:
@@ -345,12 +346,12 @@ class SearchSpace:
 
 
 def _block(stage: str, number: int) -> str:
-    """The name of a block; a stem is one."""
+    """Name of a block; a stem has a single one."""
     return stage if stage == "stem" else f"{stage}.block{number}"
 
 
 def _picked(choice: Choice, name: str, values: tuple[OptionValue, ...]) -> OptionValue:
-    """The value of an option: the only one, or the one that was chosen, in the type that the space has it in."""
+    """The value of an option: its only one, or the chosen one in the type that the space declares."""
     return values[0] if len(values) == 1 else values[values.index(choice[name])]
 
 
@@ -370,7 +371,8 @@ def _values(name: str, values: Mapping[str, OptionValue], channels: int, keeps: 
 
 
 def _precisions(stack: LayerStack, first: int, precision: str) -> dict[str, str]:
-    """The precision of layers from the first one on: int4 is one of weights, int16 one of activations."""
+    """Precisions by name for the layers from index `first` on: int4 applies to layers with weights, int16 to all
+    (activations)."""
     if precision == "int8":
         return {}
     shapes = stack.shapes
@@ -382,5 +384,5 @@ def _precisions(stack: LayerStack, first: int, precision: str) -> dict[str, str]
 
 
 def _nested(kernels: tuple[OptionValue, ...]) -> bool:
-    """Whether each kernel contains those before it."""
+    """Whether each kernel size contains the one before it along both axes."""
     return all(a <= c and b <= d for (a, b), (c, d) in pairwise(map(pair, kernels)))

@@ -1,4 +1,4 @@
-"""Files of spaces: TOML, as users write it, and the spaces that come with Mote."""
+"""Reads search spaces from TOML files, written by users or built in."""
 
 from __future__ import annotations
 
@@ -26,23 +26,23 @@ _KEYS = {
     "kinds": (list, f"a list of {', '.join(KINDS)}"),
     **dict.fromkeys(("resolution", "preprocess"), (object, "")),
 }
-"""Keys of a space, the types of their values, and these in words."""
+"""Keys of a space file with the types of their values, and these types in words."""
 _FIRST = ("mobile", "conv1d", "temporal", "mlp")
-"""The spaces that a search of each kind of data begins with."""
+"""Default space for each kind of data."""
 
 
 def read_space(path: str | Path) -> SearchSpace:
-    """The space of networks that a TOML file describes."""
+    """The network space that a TOML file describes."""
     return space_of(space_table(path), printable(str(path)))
 
 
 def space_table(path: str | Path) -> dict[str, Any]:
-    """The keys of a TOML file that describes a space."""
+    """The parsed TOML file of a space."""
     return read_toml(path, remedy="a space is a small TOML file: docs/improve/architecture-search.md has examples")
 
 
 def space_of(table: Mapping[str, Any], where: str) -> SearchSpace:
-    """The space of a table as TOML has it; `where` is the file, for messages."""
+    """The network space of a parsed TOML file; `where` is the file name for error messages."""
     with located(where):
         _check_keys(table, tuple(_KEYS), "")
         for key, value in table.items():
@@ -63,13 +63,13 @@ def space_of(table: Mapping[str, Any], where: str) -> SearchSpace:
 
 
 def builtin_names() -> tuple[str, ...]:
-    """The spaces that come with Mote."""
+    """Names of the built-in spaces."""
     return tuple(sorted(path.stem for path in BUILTIN.glob("*.toml")))
 
 
 @cache
 def builtin(name: str) -> SearchSpace:
-    """A space that comes with Mote."""
+    """A built-in space by name."""
     names = builtin_names()
     if name not in names:
         remedy = f"{did_you_mean(name, names)}they are {', '.join(names)}; a space of your own is a .toml file"
@@ -78,7 +78,7 @@ def builtin(name: str) -> SearchSpace:
 
 
 def spaces_for(kind: str) -> tuple[SearchSpace, ...]:
-    """The spaces that come with Mote for a kind of data, the most promising one first."""
+    """Built-in spaces for a kind of data, the most promising first."""
     if kind not in KINDS:
         raise MoteError(
             f"there is no kind of data '{printable(kind)}'", remedy=f"{did_you_mean(kind, KINDS)}use {', '.join(KINDS)}"
@@ -106,13 +106,13 @@ def _check_keys(table: Mapping[str, Any], known: tuple[str, ...], of: str) -> No
 
 
 def shown_value(value: Any) -> str:
-    """A value as messages show it."""
+    """A value as text for error messages."""
     return printable(repr(value)[:60])
 
 
 @contextmanager
 def located(where: str) -> Iterator[None]:
-    """Errors inside name the file and the part of it."""
+    """Context manager that adds the file name (and part) to errors raised inside."""
     try:
         yield
     except MoteError as error:

@@ -1,4 +1,4 @@
-"""Stages and heads of a space: a kind of block, and the values to choose from for each of its options."""
+"""Stages and heads of a search space: a kind of block, and values to choose from for each of its options."""
 
 from __future__ import annotations
 
@@ -16,19 +16,21 @@ _COMMON: Mapping[str, OptionValue | None] = {"depth": 1, "precision": "int8"}
 
 @dataclass(frozen=True)
 class SpaceStage:
-    """Blocks of one kind, one after another; the first has the stage's stride. An option is a value, or a sequence of
-    values to choose from; those that are None have the block's default."""
+    """A sequence of blocks of one kind; the first one has the stage's stride. An option is a value or a sequence of
+    values to choose from; None is the block's default."""
 
     block: str
     width: Options | None = None
-    """Output channels; without it, as many as before."""
+    """Output channels; None keeps those of the input."""
     depth: Options | None = None
     """Number of blocks."""
     stride: Options | None = None
     kernel: Options | None = None
-    """Chosen for each block, as are expand and dilation. "5x1" is 5 rows (of time) and 1 column."""
+    """Kernel size, chosen separately for each block (as are expand and dilation); "5x1" is 5 rows (of time) and 1
+    column."""
     expand: Options | None = None
-    """Channels inside a block for each of its input (mobile, fused, tenet) or output (bottleneck, transformer)."""
+    """Inner channels as a multiple of input channels (mobile, fused, tenet) or output channels (bottleneck,
+    transformer)."""
     dilation: Options | None = None
     heads: Options | None = None
     activation: Options | None = None
@@ -46,7 +48,7 @@ class SpaceStage:
 
     @cached_property
     def values(self) -> dict[str, tuple[OptionValue, ...]]:
-        """The values of each option that the block takes, those of small networks first; no width where it is kept."""
+        """Values of each option of the block, ascending in network size; without `width` if the input's is kept."""
         taken = {**_COMMON, **self.kind.options}
         for name in STAGE_OPTIONS:
             if name not in taken and getattr(self, name, None) is not None:
@@ -60,20 +62,20 @@ class SpaceStage:
 
     @property
     def keeps(self) -> bool:
-        """Whether the first block keeps the shape of its input, in every network of the space."""
+        """Whether the first block keeps its input's shape in every network of the space."""
         return "width" not in self.values and self.values.get("stride", (1,)) == (1,)
 
 
 @dataclass(frozen=True)
 class SpaceHead:
-    """The layers from the last feature map to the outputs."""
+    """The head of a network: from the last feature map to the outputs."""
 
     pool: Options = "mean"
-    """`mean` over all positions, the `last` row (of time), or `flatten`."""
+    """Pooling: `mean` over all positions, `last` row (time step), or `flatten`."""
     width: Options | None = None
-    """Channels of a pointwise convolution before pooling; without it there is none."""
+    """Channels of a pointwise convolution before pooling; None for no such layer."""
     hidden: Options = 0
-    """Units of a fully connected layer before the last one; 0 is none."""
+    """Units of a hidden fully connected layer; 0 for no such layer."""
     activation: Options = "relu"
     precision: Options = "int8"
 
@@ -82,6 +84,6 @@ class SpaceHead:
 
     @cached_property
     def values(self) -> dict[str, tuple[OptionValue, ...]]:
-        """The values of each option, those of small networks first."""
+        """Values of each option, ascending in network size."""
         given = {name: getattr(self, name) for name in ("pool", "width", "hidden", "activation", "precision")}
         return {name: option_values(name, value) for name, value in given.items() if value is not None}

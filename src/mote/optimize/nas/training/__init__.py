@@ -1,6 +1,6 @@
-"""Training of networks in PyTorch: modules of networks, a supernet of a space, quantization-aware training.
+"""Training in PyTorch: network modules, the supernet of a search space, quantization-aware training.
 
-Import it where training begins, as it needs PyTorch."""
+Import this package only where training begins, since it needs PyTorch."""
 
 from mote.optimize.nas.training.fit import Examples, NetworkRecipe, evaluate, train_network
 from mote.optimize.nas.training.module import NetworkModule

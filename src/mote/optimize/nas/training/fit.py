@@ -1,4 +1,4 @@
-"""Training of a network on data, and its accuracy on data that it was not trained on."""
+"""Trains a network on examples and evaluates its accuracy."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from mote.optimize.train.augment import augmenting
 from mote.optimize.train.training import Progress, Recipe, fit
 
 IMITATION, TEMPERATURE = 4.0, 4.0
-"""How networks learn from a teacher."""
+"""Distillation: weight of the teacher's loss relative to the labels' loss, and softmax temperature."""
 
 
 @dataclass(frozen=True, eq=False)
 class Examples:
-    """Samples as a network takes them, after preprocessing, with their labels."""
+    """Preprocessed network inputs with their labels."""
 
     inputs: Array
-    """[samples, height, width, channels] or [samples, features], float32."""
+    """Float32 inputs: [samples, height, width, channels] or [samples, features]."""
     labels: Array
-    """[samples] whole numbers are classes; [samples] or [samples, k] real ones are to be computed."""
+    """Integer class labels [samples], or float regression values [samples] or [samples, k]."""
 
     def __post_init__(self) -> None:
         if len(self.inputs) != len(self.labels):
@@ -40,8 +40,8 @@ class Examples:
 
 @dataclass(frozen=True)
 class NetworkRecipe(Recipe):
-    """How a network is trained from the beginning. One thread, so that the number of workers that train several
-    networks does not change any."""
+    """Hyperparameters for training a network from scratch. One thread, so that results do not depend on the number of
+    parallel workers."""
 
     epochs: int = 30
     batch: int = 128
@@ -55,8 +55,8 @@ class NetworkRecipe(Recipe):
 
 
 def distilling(recipe: NetworkRecipe) -> NetworkRecipe:
-    """The recipe with a teacher, whose outputs count IMITATION times as much as labels. Learning rate and weight decay
-    are as strong as without one."""
+    """The recipe for distillation: the teacher's loss weighs IMITATION times the labels' loss. Learning rate and weight
+    decay are adjusted to keep their effective strength."""
     share = 1 + IMITATION
     return replace(
         recipe,
@@ -76,11 +76,11 @@ def train_network(
     device: str = "auto",
     progress: Progress | None = None,
 ) -> None:
-    """Train a module in place, from where it is: a module that was trained before goes on with a warm restart of the
-    learning rate, in the same process or, from its `state`, in another.
+    """Train a module in place from its current weights; an already trained one continues with a warm restart of the
+    learning rate, in this process or, from its `state`, in another.
 
-    The same module, data and recipe give the same weights in every process and on every machine with processors of the
-    same kind. Processors of other kinds and accelerators round sums of floats otherwise, and give other weights."""
+    Equal modules, data and recipes give equal weights in every process on processors of the same kind. Other processors
+    and accelerators round float sums differently."""
     recipe = recipe or NetworkRecipe()
     inputs = torch.from_numpy(np.ascontiguousarray(data.inputs, np.float32))
     labels = torch.from_numpy(np.asarray(data.labels, np.int64 if module.network.classes else np.float32))
@@ -89,7 +89,7 @@ def train_network(
 
 
 def evaluate(module: NetworkModule, data: Examples) -> float:
-    """The accuracy; for a regression, the coefficient of determination (R2)."""
+    """Accuracy; R2 for a regression."""
     outputs = module.predict(data.inputs)
     if module.network.classes:
         right = (outputs[:, 0] > 0) if outputs.shape[1] == 1 else outputs.argmax(1)

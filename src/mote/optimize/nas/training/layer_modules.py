@@ -1,4 +1,4 @@
-"""Layers as modules of PyTorch, channels first, whose tensors can be exchanged for slices of others' tensors."""
+"""PyTorch modules of layers (channels first), whose tensors can be replaced by slices of a supernet's tensors."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ from mote.optimize.nas.spaces.layers import (
 )
 
 EPSILON = 1e-5
-"""Of batch and layer normalization."""
+"""Epsilon of batch and layer normalization."""
 MOMENTUM = 0.1
-"""Weight of a batch in the running statistics of batch normalization."""
+"""Momentum of batch normalization's running statistics."""
 STATISTICS = ("mean", "variance")
-"""The last words of the names of batch statistics, which are not trained."""
+"""Name suffixes of batch normalization statistics, which are not trained."""
 ACTIVATE: Mapping[str, Callable[[Value], Value]] = {
     "none": lambda x: x,
     "relu": functional.relu,
@@ -51,19 +51,18 @@ ACTIVATE: Mapping[str, Callable[[Value], Value]] = {
 }
 
 Tensors = Mapping[str, Value]
-"""Tensors of a layer by name: weights, and statistics of batch normalization."""
+"""A layer's weights and batch normalization statistics, by name."""
 Kind = TypeVar("Kind", bound=NetworkLayer)
 
 
 class LayerModule(nn.Module, Generic[Kind]):
-    """A layer with its own tensors. Feature maps are [samples, channels, height, width], vectors [samples,
-    elements]."""
+    """PyTorch module of a layer. Feature maps are [samples, channels, height, width], vectors [samples, elements]."""
 
     def __init__(self, layer: Kind, given: Sequence[Shape], seed: int | None = 0) -> None:
         super().__init__()
         self.layer = layer
         self.given = tuple(given)
-        """The shapes of the inputs of one sample, channels last."""
+        """Input shapes of one sample, channels last."""
         if seed is None:
             return
         random = torch.Generator().manual_seed(crc32(f"{seed} {layer.name}".encode()))
@@ -74,11 +73,11 @@ class LayerModule(nn.Module, Generic[Kind]):
                 self.register_parameter(_key(name), nn.Parameter(value))
 
     def initial(self, random: torch.Generator) -> dict[str, Value]:
-        """Initial values of the layer's tensors."""
+        """Initial values of the layer's tensors, by name."""
         return {}
 
     def tensors(self) -> dict[str, Value]:
-        """The layer's own tensors by name."""
+        """The layer's tensors by name."""
         own = [*self.named_parameters(recurse=False), *self.named_buffers(recurse=False)]
         return {_name(key): value for key, value in own}
 
@@ -86,18 +85,18 @@ class LayerModule(nn.Module, Generic[Kind]):
         return self.compute(self.tensors(), *inputs)
 
     def compute(self, tensors: Tensors, *inputs: Value) -> Value:
-        """The output with given tensors. Without statistics among them, batch normalization takes those of the
-        batch."""
+        """The output computed with these tensors. If they include no running statistics, batch normalization uses those
+        of the batch."""
         raise NotImplementedError
 
     def sliced(self, layer: Kind, given: Sequence[Shape]) -> dict[str, Value]:
-        """Slices of the tensors for a layer of the same name that is no larger, with inputs of given shapes."""
+        """Slices of the tensors for a layer of equal name that is at most as large, with inputs of these shapes."""
         if self.tensors():
             raise MoteError(f"weights of a {type(layer).__name__} cannot be shared", where=layer.name)
         return {}
 
     def export(self) -> dict[str, Array]:
-        """Trained constants in the shapes of `NetworkLayer.parameters`."""
+        """Trained constants as arrays, in the shapes of `NetworkLayer.parameters`."""
         return {}
 
 
@@ -110,14 +109,14 @@ def _name(key: str) -> str:
 
 
 class WeightModule(LayerModule[Kind]):
-    """A layer with a matrix or kernel of weights, and batch normalization or a bias after it."""
+    """Module of a layer with weights, followed by batch normalization or a bias."""
 
     momentum = MOMENTUM
-    """Weight of a batch in the running statistics."""
+    """Momentum of the running statistics."""
 
     def normalized(self, tensors: Tensors, sums: Value, of: str = "") -> Value:
-        """Sums after batch normalization, with the running statistics unless it is trained, or a channel has but one
-        value."""
+        """Applies batch normalization, with running statistics unless in training mode; also with running statistics if
+        each channel has a single value."""
         mean, variance = tensors.get(f"{of}mean"), tensors.get(f"{of}variance")
         batch = mean is None or (self.training and sums.numel() > sums.shape[1])
         return functional.batch_norm(
@@ -125,7 +124,7 @@ class WeightModule(LayerModule[Kind]):
         )
 
     def folded(self, weights: Value, of: str = "") -> tuple[Array, Array]:
-        """Weights [channels, ...] with their batch normalization folded in, and the bias."""
+        """Weights [channels, ...] with batch normalization folded in, and the folded bias."""
         tensors = {name: value.detach().cpu().double() for name, value in self.tensors().items()}
         kernel = weights.detach().cpu().double()
         if f"{of}scale" not in tensors:
@@ -136,7 +135,7 @@ class WeightModule(LayerModule[Kind]):
 
 
 def _norm(channels: int, of: str = "") -> dict[str, Value]:
-    """Initial tensors of batch normalization."""
+    """Initial batch normalization tensors."""
     return {
         f"{of}scale": torch.ones(channels),
         f"{of}shift": torch.zeros(channels),
@@ -146,9 +145,10 @@ def _norm(channels: int, of: str = "") -> dict[str, Value]:
 
 
 class ConvModule(WeightModule[ConvLayer]):
-    """A convolution. Its kernel is [filters, channels, height, width], a depthwise one's [channels, 1, height, width].
+    """Module of a convolution with kernel [filters, channels, height, width], or [channels, 1, height, width] if
+    depthwise.
 
-    Tensors of a further branch are named by the size of its kernel: `3.weights`, `0.scale`."""
+    Tensors of a parallel branch have its kernel size as prefix: `3.weights`, `0.scale`."""
 
     def initial(self, random: torch.Generator) -> dict[str, Value]:
         layer, channels = self.layer, self.given[0][2]
@@ -172,8 +172,8 @@ class ConvModule(WeightModule[ConvLayer]):
         layer = self.layer
         axes = layer.axes((*x.shape[2:], x.shape[1]))
         if layer.branches:
-            x, axes = _padded(x, axes), _unpadded(axes)
-        sums = _convolved(x, tensors["weights"], axes, layer.depthwise, tensors.get("bias"))
+            x, axes = _pad(x, axes), _without_padding(axes)
+        sums = _convolve(x, tensors["weights"], axes, layer.depthwise, tensors.get("bias"))
         total = self.normalized(tensors, sums) if layer.norm else sums
         for branch in layer.branches:
             size, cut = branch_kernel(layer, branch), x
@@ -181,14 +181,14 @@ class ConvModule(WeightModule[ConvLayer]):
                 cut = cut.narrow(dim, begin * axis.dilation, x.shape[dim] - (axis.kernel - length) * axis.dilation)
             if branch:
                 shorter = [replace(axis, kernel=length) for axis, length in zip(axes, size, strict=True)]
-                part = _convolved(cut, tensors[f"{branch}.weights"], shorter, layer.depthwise)
+                part = _convolve(cut, tensors[f"{branch}.weights"], shorter, layer.depthwise)
             else:
                 part = cut[:, :, :: axes[0].stride, :: axes[1].stride]
             total = total + self.normalized(tensors, part, f"{branch}.")
         return ACTIVATE[layer.activation](total)
 
     def sliced(self, layer: ConvLayer, given: Sequence[Shape]) -> dict[str, Value]:
-        """Slices with the leading channels, and of kernels their centre: see `crop_begins`."""
+        """Slices of the leading channels and of the kernels' center; see `crop_begins`."""
         channels = given[0][2]
         filters, depth = (channels, 1) if layer.depthwise else (layer.filters, channels)
         tensors = {name: value for name, value in self.tensors().items() if _branch(name) in (None, *layer.branches)}
@@ -218,28 +218,27 @@ class ConvModule(WeightModule[ConvLayer]):
 
 
 def _branch(name: str) -> int | None:
-    """The branch of a tensor, which is None for the layer's own."""
+    """Kernel size of the branch that a tensor belongs to; None for the main kernel."""
     of, point, _ = name.partition(".")
     return int(of) if point else None
 
 
 def branch_kernel(layer: ConvLayer, branch: int) -> tuple[int, int]:
-    """The kernel of a branch: no longer than the layer's along either axis."""
+    """Kernel shape of a branch, capped at the layer's own along each axis."""
     height, width = layer.kernel
     return min(branch or 1, height), min(branch or 1, width)
 
 
 def crop_begins(layer: WindowLayer, size: Sequence[int]) -> tuple[int, int]:
-    """Where a smaller kernel is in the kernel of a layer: in its centre, but at its end along the time of a causal
-    one."""
+    """Offset of a cropped kernel in a layer's kernel: centered, but at the end along the time axis if causal."""
     (height, width), (rows, columns) = layer.kernel, size
     return height - rows if layer.padding == "causal" else (height - rows) // 2, (width - columns) // 2
 
 
-def _convolved(x: Value, kernel: Value, axes: Sequence[Axis], depthwise: bool, bias: Value | None = None) -> Value:
+def _convolve(x: Value, kernel: Value, axes: Sequence[Axis], depthwise: bool, bias: Value | None = None) -> Value:
     height, width = axes
     symmetric = all(axis.before == axis.after for axis in axes)
-    x = x if symmetric else _padded(x, axes)
+    x = x if symmetric else _pad(x, axes)
     padding = (height.before, width.before) if symmetric else (0, 0)
     return functional.conv2d(
         x,
@@ -252,19 +251,19 @@ def _convolved(x: Value, kernel: Value, axes: Sequence[Axis], depthwise: bool, b
     )
 
 
-def _padded(x: Value, axes: Sequence[Axis], value: float = 0.0) -> Value:
+def _pad(x: Value, axes: Sequence[Axis], value: float = 0.0) -> Value:
     height, width = axes
     amounts = (width.before, width.after, height.before, height.after)
     return functional.pad(x, amounts, value=value) if any(amounts) else x
 
 
-def _unpadded(axes: Sequence[Axis]) -> tuple[Axis, Axis]:
+def _without_padding(axes: Sequence[Axis]) -> tuple[Axis, Axis]:
     height, width = (replace(axis, before=0, after=0) for axis in axes)
     return height, width
 
 
 class DenseModule(WeightModule[DenseLayer]):
-    """A fully connected layer; its weights are [units, elements], elements in channels-last order."""
+    """Module of a fully connected layer with weights [units, elements], elements in channels-last order."""
 
     def initial(self, random: torch.Generator) -> dict[str, Value]:
         units, elements = self.layer.units, prod(self.given[0])
@@ -288,31 +287,31 @@ class DenseModule(WeightModule[DenseLayer]):
 
 
 def flat(x: Value) -> Value:
-    """All elements of each sample in channels-last order."""
+    """Flattens samples in channels-last order."""
     return x if x.dim() == 2 else x.permute(0, 2, 3, 1).flatten(1)
 
 
 class PoolModule(LayerModule[PoolLayer]):
-    """Pooling; padding does not count in averages."""
+    """Module of pooling; average pooling excludes padding."""
 
     def compute(self, tensors: Tensors, *inputs: Value) -> Value:
         (x,) = inputs
         layer = self.layer
         axes = layer.axes((*x.shape[2:], x.shape[1]))
         if layer.largest:
-            padded = _padded(x, axes, -torch.inf)
+            padded = _pad(x, axes, -torch.inf)
             return functional.max_pool2d(padded, layer.kernel, layer.stride, dilation=layer.dilation)
         if layer.dilation != (1, 1):
             raise MoteError("average pooling has no dilation", where=layer.name)
-        sums = functional.avg_pool2d(_padded(x, axes), layer.kernel, layer.stride)
+        sums = functional.avg_pool2d(_pad(x, axes), layer.kernel, layer.stride)
         if all(axis.before == axis.after == 0 for axis in axes):
             return sums
         ones = torch.ones(1, 1, *x.shape[2:], device=x.device)
-        return sums / functional.avg_pool2d(_padded(ones, axes), layer.kernel, layer.stride)
+        return sums / functional.avg_pool2d(_pad(ones, axes), layer.kernel, layer.stride)
 
 
 class MeanModule(LayerModule[MeanLayer]):
-    """The mean over height, width or both."""
+    """Module of a mean over height, width or both."""
 
     def compute(self, tensors: Tensors, *inputs: Value) -> Value:
         axes = self.layer.axes
@@ -320,51 +319,51 @@ class MeanModule(LayerModule[MeanLayer]):
 
 
 class LastModule(LayerModule[LastLayer]):
-    """The last row of a sequence."""
+    """Module that selects the last time step of a sequence."""
 
     def compute(self, tensors: Tensors, *inputs: Value) -> Value:
         return inputs[0][:, :, -1].permute(0, 2, 1).flatten(1)
 
 
 class AddModule(LayerModule[AddLayer]):
-    """The sum of two inputs."""
+    """Module of a sum of two inputs."""
 
     def compute(self, tensors: Tensors, *inputs: Value) -> Value:
-        one, other = _alike(*inputs)
+        one, other = _equal_rank(*inputs)
         return ACTIVATE[self.layer.activation](one + other)
 
 
 class MulModule(LayerModule[MulLayer]):
-    """The product of two inputs."""
+    """Module of a product of two inputs."""
 
     def compute(self, tensors: Tensors, *inputs: Value) -> Value:
-        one, other = _alike(*inputs)
+        one, other = _equal_rank(*inputs)
         return one * other
 
 
-def _alike(one: Value, other: Value) -> tuple[Value, Value]:
-    """Two inputs of which a vector beside a feature map has axes of one element for height and width."""
+def _equal_rank(one: Value, other: Value) -> tuple[Value, Value]:
+    """Both inputs with equal rank: a vector next to a feature map becomes [samples, channels, 1, 1]."""
     rank = max(one.dim(), other.dim())
     one, other = (x if x.dim() == rank else x[:, :, None, None] for x in (one, other))
     return one, other
 
 
 class ActivationModule(LayerModule[ActivationLayer]):
-    """An activation on its own."""
+    """Module of a separate activation."""
 
     def compute(self, tensors: Tensors, *inputs: Value) -> Value:
         return ACTIVATE[self.layer.activation](inputs[0])
 
 
 class ConcatModule(LayerModule[ConcatLayer]):
-    """Inputs beside one another along the channels."""
+    """Module of a concatenation along the channels."""
 
     def compute(self, tensors: Tensors, *inputs: Value) -> Value:
         return torch.cat(inputs, 1)
 
 
 class GruModule(LayerModule[GruLayer]):
-    """A gated recurrent unit, its tensors in the order of PyTorch's gates."""
+    """Module of a GRU, with tensors in PyTorch's gate order."""
 
     def initial(self, random: torch.Generator) -> dict[str, Value]:
         units, shapes = self.layer.units, self.layer.parameters(*self.given)
@@ -386,7 +385,7 @@ class GruModule(LayerModule[GruLayer]):
         return outputs.permute(1, 2, 0)[..., None]
 
     def export(self) -> dict[str, Array]:
-        return _plain(self.tensors())
+        return _arrays(self.tensors())
 
 
 def _orthogonal(size: int, random: torch.Generator) -> Value:
@@ -396,7 +395,7 @@ def _orthogonal(size: int, random: torch.Generator) -> Value:
 
 
 class NormModule(LayerModule[NormLayer]):
-    """Layer normalization over the channels."""
+    """Module of layer normalization over the channels."""
 
     def initial(self, random: torch.Generator) -> dict[str, Value]:
         return {"scale": torch.ones(self.given[0][-1]), "bias": torch.zeros(self.given[0][-1])}
@@ -407,11 +406,11 @@ class NormModule(LayerModule[NormLayer]):
         return functional.layer_norm(x, scale.shape, scale, bias, EPSILON).movedim(-1, 1)
 
     def export(self) -> dict[str, Array]:
-        return _plain(self.tensors())
+        return _arrays(self.tensors())
 
 
 class AttentionModule(LayerModule[AttentionLayer]):
-    """Multi-head self-attention over time; scores are divided by the square root of the size of a head."""
+    """Module of multi-head self-attention over time; scores are divided by the square root of the head size."""
 
     def initial(self, random: torch.Generator) -> dict[str, Value]:
         shapes = self.layer.parameters(*self.given)
@@ -434,10 +433,10 @@ class AttentionModule(LayerModule[AttentionLayer]):
         return functional.linear(mixed, tensors["out"], tensors["out_bias"]).permute(0, 2, 1)[..., None]
 
     def export(self) -> dict[str, Array]:
-        return _plain(self.tensors())
+        return _arrays(self.tensors())
 
 
-def _plain(tensors: Tensors) -> dict[str, Array]:
+def _arrays(tensors: Tensors) -> dict[str, Array]:
     return {name: _float(value.detach().cpu().numpy()) for name, value in tensors.items()}
 
 
@@ -462,5 +461,5 @@ MODULES: Mapping[type[NetworkLayer], type[LayerModule[Any]]] = {
 
 
 def layer_module(layer: NetworkLayer, given: Sequence[Shape], seed: int = 0) -> LayerModule[Any]:
-    """The module of a layer whose inputs have given shapes."""
+    """The PyTorch module of a layer, for inputs of these shapes."""
     return MODULES[type(layer)](layer, given, seed)

@@ -1,4 +1,4 @@
-"""A network as a module of PyTorch."""
+"""A network as a PyTorch module."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from mote.optimize.nas.training.layer_modules import LayerModule, flat, layer_mo
 from mote.optimize.train.training import repeatable
 
 CHUNK = 512
-"""Samples of a batch in evaluation."""
+"""Batch size for evaluation."""
 
 
 class NetworkModule(LearnerModule):
-    """A trainable network: it takes samples [n, height, width, channels] or [n, features], and gives logits or the
-    values of a regression. The same seed gives the same initial weights on every machine."""
+    """A trainable network: takes samples [n, height, width, channels] or [n, features], returns logits or regression
+    values. Equal seeds give equal initial weights on every machine."""
 
     static = True
 
@@ -36,13 +36,13 @@ class NetworkModule(LearnerModule):
         )
 
     def layer(self, name: str) -> LayerModule[NetworkLayer]:
-        """The module of a layer."""
+        """The module of a layer by layer name."""
         module = self.layers[_key(name)]
         assert isinstance(module, LayerModule)
         return module
 
     def has(self, name: str) -> bool:
-        """Whether there is a layer of that name."""
+        """Whether the network has a layer of this name."""
         return _key(name) in self.layers
 
     def forward(self, x: Value) -> Value:
@@ -58,24 +58,24 @@ class NetworkModule(LearnerModule):
         return self.network.classes
 
     def weights(self) -> Weights:
-        """Trained constants, with batch normalization and branches folded in."""
+        """Trained constants, with batch normalization and branches folded."""
         return {
             layer.name: constants for layer in self.network.layers if (constants := self.layer(layer.name).export())
         }
 
     def state(self) -> bytes:
-        """All tensors, from which training can go on in another process."""
+        """Serialized tensors, from which training can continue in another process."""
         stream = io.BytesIO()
         torch.save({name: value.cpu() for name, value in self.state_dict().items()}, stream)
         return stream.getvalue()
 
     def load_state(self, state: bytes) -> NetworkModule:
-        """Takes the tensors of a `state`."""
+        """Loads tensors serialized by `state`."""
         self.load_state_dict(torch.load(io.BytesIO(state), map_location="cpu", weights_only=True))
         return self
 
     def predict(self, inputs: Array) -> Array:
-        """The outputs for any number of samples, in the state of evaluation, on one thread as in training."""
+        """Outputs for any number of samples, in evaluation mode on one thread."""
         home, before = next(self.parameters()).device, self.training
         self.eval()
         with torch.inference_mode(), repeatable(1):
@@ -88,7 +88,7 @@ class NetworkModule(LearnerModule):
 
 
 def computed(network: Network, x: Value, compute: Callable[[NetworkLayer, list[Value]], Value]) -> Value:
-    """The output of a network whose layers a function computes, channels first, for samples [n, ...], channels last."""
+    """Runs a network whose layers are computed by a callback (channels first), on samples [n, ...] (channels last)."""
     if tuple(x.shape[1:]) != network.input:
         shown = ", ".join(map(str, network.input))
         raise MoteError(f"the samples have the shape {list(x.shape)}, it should be [samples, {shown}]")
@@ -99,5 +99,5 @@ def computed(network: Network, x: Value, compute: Callable[[NetworkLayer, list[V
 
 
 def _key(name: str) -> str:
-    """The name of a layer as PyTorch takes it for a module."""
+    """Layer name as a valid PyTorch module name."""
     return name.replace(".", "/")

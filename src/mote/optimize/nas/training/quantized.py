@@ -1,4 +1,4 @@
-"""Quantization-aware training of a network: with the integers that the generated C computes."""
+"""Quantization-aware training of a network, with the exact integer arithmetic of the generated C."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from mote.optimize.train.training import Progress, Recipe, fit
 
 @dataclass(frozen=True)
 class QuantizedRecipe(Recipe):
-    """How a trained network is trained on with quantized weights and activations."""
+    """Hyperparameters for quantization-aware fine-tuning of a trained network."""
 
     epochs: int = 5
     batch: int = 128
@@ -32,11 +32,11 @@ class QuantizedRecipe(Recipe):
     relative: bool = True
     threads: int = 1
     augment: str = ""
-    """Data augmentation; see `mote.optimize.train.augment.augmenting`."""
+    """Data augmentation, as `mote.optimize.train.augment.augmenting` parses it."""
     distill: bool = True
-    """Whether it learns from its float network as well, or from a teacher."""
+    """Whether to distill from the float network (or a given teacher)."""
     calibration: int = MOST_SAMPLES
-    """Samples by which ranges of activations are measured."""
+    """Number of samples for calibrating activation ranges."""
 
 
 def quantize_aware(
@@ -51,14 +51,14 @@ def quantize_aware(
     device: str = "auto",
     progress: Progress | None = None,
 ) -> Quantized:
-    """The network with its precisions as a `.tflite` file, after quantization-aware training from float weights. It
-    begins with the integers of post-training quantization, and `epochs` of 0 leave it at them. The data has the scale
-    that the file's model takes. The `teacher`, by default the float network, takes the same samples. Recurrent layers
-    and layer normalization are float in training; their integers come from calibration after it."""
+    """Quantization-aware training of a network from float weights, returned as a `.tflite` file. Starts from
+    post-training quantization; `epochs` of 0 stops there. Data must be scaled as for the shipped model. The `teacher`,
+    by default the float network, reads the same samples. Recurrent layers and layer normalization are trained in float
+    and calibrated afterwards."""
     recipe = recipe or QuantizedRecipe()
-    made = float_graph(network, weights, name, labels)
-    scheme = scheme_of("int8", quantizer_layers(network, made))
-    graph = checked(made, scheme)
+    float_model = float_graph(network, weights, name, labels)
+    scheme = scheme_of("int8", quantizer_layers(network, float_model))
+    graph = checked(float_model, scheme)
     inputs = np.ascontiguousarray(data.inputs, np.float32)
     (entry,) = graph.inputs
     cases = spread([{entry: sample[None]} for sample in inputs], recipe.calibration)
@@ -78,6 +78,6 @@ def quantize_aware(
         )
     if any(type(op) in COMPOSITES for op in graph.ops):
         methods = Methods(equalize=False, correct_biases=False, rounding="nearest")
-        seen = calibrated(prepared.aware.graph(), cases, methods, scheme.default)
-        return written(source, finished(seen, scheme), scheme, ())
+        calibrated_model = calibrated(prepared.aware.graph(), cases, methods, scheme.default)
+        return written(source, finished(calibrated_model, scheme), scheme, ())
     return convert(prepared)

@@ -1,4 +1,4 @@
-"""Weights of four bits in a trained network that is only scored: what rounding costs, before any training for it."""
+"""Rounds int4 weights of a trained network before it is scored, to estimate their accuracy loss without fine-tuning."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from mote.optimize.nas.training.module import NetworkModule
 
 
 def round_weights(module: NetworkModule) -> bool:
-    """Rounds the weights of the network's int4 layers in place, each output channel with a scale of its own; batch
-    normalization is to be calibrated after it. Tells whether there are such layers."""
+    """Rounds the weights of int4 layers in place, with a scale per output channel; batch normalization must be
+    recalibrated afterwards. Returns whether there are such layers."""
     narrow = [name for name, precision in module.network.precisions.items() if precision == Precision.INT4]
     with torch.no_grad():
         for name in narrow:
@@ -22,6 +22,6 @@ def round_weights(module: NetworkModule) -> bool:
 
 
 def rounded(weights: Value) -> Value:
-    """Weights [channels, ...] on the steps of symmetric four-bit integers."""
+    """Weights [channels, ...] rounded to symmetric int4 with a scale per channel."""
     step = weights.abs().amax(dim=tuple(range(1, weights.dim())), keepdim=True) / Precision.INT4.most
     return torch.where(step > 0, torch.round(weights / step) * step, weights)

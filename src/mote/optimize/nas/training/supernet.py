@@ -1,4 +1,4 @@
-"""A supernet: the weights of the largest network of a space, slices of which are those of all others."""
+"""A supernet: the weights of a space's largest network, of which all other networks use slices."""
 
 from __future__ import annotations
 
@@ -21,42 +21,42 @@ from mote.optimize.nas.training.fit import Examples, NetworkRecipe
 from mote.optimize.nas.training.layer_modules import MODULES, STATISTICS, WeightModule
 from mote.optimize.nas.training.module import CHUNK, NetworkModule, computed
 from mote.optimize.train.augment import augmenting
-from mote.optimize.train.training import Progress, distance, fit, missed, repeatable
+from mote.optimize.train.training import Progress, distillation_loss, fit, label_loss, repeatable
 
 Sampler = Callable[[Random], Network]
-"""Gives a random network of the space."""
+"""Samples a random network of the space."""
 TIMED = 4
-"""Batches whose time is taken."""
+"""Number of batches that are timed."""
 
 
 class Supernet(LearnerModule):
-    """The weights of a largest network, shared by all networks whose layers of the same names are no larger: they take
-    the leading channels and the centres of kernels."""
+    """The weights of a largest network, shared by all networks whose layers of equal name are at most as large: they
+    use the leading channels and kernel centers."""
 
     def __init__(self, largest: Network, seed: int = 0) -> None:
         super().__init__()
         self.largest = largest
-        self.whole = NetworkModule(largest, seed)
+        self.module = NetworkModule(largest, seed)
 
     def forward(self, x: Value, network: Network | None = None) -> Value:
-        """The logits of a network, by default the largest, with the batch's own statistics in batch normalization.
-        Images of another size than it takes are resized."""
+        """Logits of a network (by default the largest), using batch statistics in batch normalization. Images of other
+        sizes are resized."""
         chosen = network or self.largest
 
         def compute(layer: NetworkLayer, inputs: list[Value]) -> Value:
             given = chosen.given(layer)
-            tensors = {name: value for name, value in self._sliced(layer, given).items() if not _measured(name)}
+            tensors = {name: value for name, value in self._sliced(layer, given).items() if not _is_statistic(name)}
             return MODULES[type(layer)](layer, given, None).compute(tensors, *inputs)
 
         return computed(chosen, resized(x, chosen.input), compute)
 
     def _sliced(self, layer: NetworkLayer, given: Sequence[Shape]) -> dict[str, Value]:
-        if not self.whole.has(layer.name):
+        if not self.module.has(layer.name):
             raise MoteError("is no layer of the largest network", where=f"layer '{layer.name}'")
-        return self.whole.layer(layer.name).sliced(layer, given)
+        return self.module.layer(layer.name).sliced(layer, given)
 
     def subnet(self, network: Network) -> NetworkModule:
-        """A copy of a network's slices, to be calibrated."""
+        """A copy of a network's slices as a module, with batch normalization yet to be calibrated."""
         module = NetworkModule(network).to(next(self.parameters()).device)
         for layer in network.layers:
             own = module.layer(layer.name).tensors()
@@ -67,21 +67,21 @@ class Supernet(LearnerModule):
         return module.eval()
 
     def state(self) -> bytes:
-        """All tensors, from which subnets can be taken in another process."""
-        return self.whole.state()
+        """Serialized tensors, from which subnets can be sliced in another process."""
+        return self.module.state()
 
     def load_state(self, state: bytes) -> Supernet:
-        """Takes the tensors of a `state`."""
-        self.whole.load_state(state)
+        """Loads tensors serialized by `state`."""
+        self.module.load_state(state)
         return self
 
 
-def _measured(name: str) -> bool:
+def _is_statistic(name: str) -> bool:
     return name.rpartition(".")[2] in STATISTICS
 
 
 def resized(x: Value, shape: Shape) -> Value:
-    """Images [n, height, width, channels] at the size of another shape, by averages of the pixels around."""
+    """Images [n, height, width, channels] resized to the height and width of `shape`, bilinear with antialiasing."""
     if tuple(x.shape[1:3]) == shape[:2] or len(shape) != 3:
         return x
     smaller = functional.interpolate(x.permute(0, 3, 1, 2), shape[:2], mode="bilinear", antialias=True)
@@ -89,7 +89,7 @@ def resized(x: Value, shape: Shape) -> Value:
 
 
 class ResizingTeacher(LearnerModule):
-    """A trained network as the teacher of networks that may take smaller images."""
+    """A trained network as the distillation teacher of networks that may take smaller images."""
 
     static = True
 
@@ -109,8 +109,8 @@ class ResizingTeacher(LearnerModule):
 
 
 def calibrate(module: NetworkModule, inputs: Array, batch: int = CHUNK, threads: int = 1) -> NetworkModule:
-    """Measures the statistics of batch normalization anew: the means of those of batches of samples. The state of the
-    module is that of evaluation then."""
+    """Recalibrates batch normalization: running statistics become the average over batches of `inputs`. Leaves the
+    module in evaluation mode."""
     home = next(module.parameters()).device
     weighted = [part for part in module.modules() if isinstance(part, WeightModule)]
     module.train()
@@ -126,11 +126,11 @@ def calibrate(module: NetworkModule, inputs: Array, batch: int = CHUNK, threads:
 
 @dataclass(frozen=True)
 class SupernetRecipe(NetworkRecipe):
-    """How a supernet is trained."""
+    """Hyperparameters for training a supernet."""
 
     temperature: float = 1.0
     sampled: int = 3
-    """Random networks in each step, beside the largest."""
+    """Random subnets per training step, besides the largest network."""
 
 
 def train_supernet(
@@ -142,10 +142,9 @@ def train_supernet(
     device: str = "auto",
     progress: Progress | None = None,
 ) -> None:
-    """Train a supernet in place: every step trains the largest network on the labels, and some random ones on these and
-    on the largest one's outputs (in-place distillation). The smallest network, which the sandwich rule has in every
-    step too, is left out: networks like it would be scored above better ones. What is the same each time is as in
-    `train_network`."""
+    """Train a supernet in place: each step trains the largest network on the labels, and a few random subnets on labels
+    and on the largest network's outputs (in-place distillation). Unlike in the sandwich rule, the smallest network is
+    left out: it would favour small networks in the ranking. Results are reproducible as in `train_network`."""
     recipe = recipe or SupernetRecipe()
     classes, random = supernet.largest.classes, Random(recipe.seed)
 
@@ -153,13 +152,13 @@ def train_supernet(
         (x,) = given
         assert labels is not None
         outputs = supernet(x)
-        yield missed(outputs, labels, share, recipe)
+        yield label_loss(outputs, labels, share, recipe)
         wanted = outputs.detach()
         for network in [sample(random) for _ in range(recipe.sampled)]:
             if network != supernet.largest:  # which would learn nothing from itself
                 own = supernet(x, network)
-                imitated = recipe.imitation * distance(own, wanted, classes, recipe)
-                yield (missed(own, labels, share, recipe) + imitated) / (1 + recipe.imitation)
+                distilled = recipe.imitation * distillation_loss(own, wanted, classes, recipe)
+                yield (label_loss(own, labels, share, recipe) + distilled) / (1 + recipe.imitation)
 
     inputs = torch.from_numpy(np.ascontiguousarray(data.inputs, np.float32))
     labels = torch.from_numpy(np.asarray(data.labels, np.int64 if classes else np.float32))
@@ -175,7 +174,7 @@ def epoch_seconds(
     *,
     device: str = "auto",
 ) -> float:
-    """The time of an epoch, by that of a few batches after as many others; the supernet is trained by these."""
+    """Estimated seconds per epoch, from a few batches after a warm-up; the supernet is trained by them."""
     times: list[float] = []
     few = data[: min(TIMED * recipe.batch, len(data))]
     train_supernet(

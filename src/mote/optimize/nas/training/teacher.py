@@ -1,4 +1,4 @@
-"""A large network that the networks of a search learn from. It is trained once, and need not fit the target."""
+"""A large teacher network for distillation in a search; it is trained once and need not fit the target."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from mote.optimize.train.training import chosen
 
 @dataclass(eq=False)
 class NetworkTeacher:
-    """The largest network of a space as the teacher of others. All families of a search share it."""
+    """The largest network of a space as distillation teacher, shared by all families of a search."""
 
     space: SearchSpace
     task: LearningTask
@@ -28,14 +28,15 @@ class NetworkTeacher:
     augment: str = ""
     device: str = "auto"
     state: bytes = b""
-    """Its weights, once it was trained."""
+    """Serialized weights after training; empty before."""
 
     @property
     def network(self) -> Network:
         return self.space.network(self.space.largest(), self.task.input, self.task.outputs, self.task.classes)
 
     def prepare(self, checkpoint: str, say: Say) -> None:
-        """Trains it unless that was done; `checkpoint` is a file to keep it in and to read it from, or empty."""
+        """Trains the teacher unless that is done already; `checkpoint` is a file to save it to and load it from, or
+        empty."""
         if not self.state and checkpoint and Path(checkpoint).is_file():
             self.state = read_file(checkpoint)
         if self.state:
@@ -53,7 +54,7 @@ class NetworkTeacher:
             replace_file(Path(checkpoint), self.state)
 
     def module(self, network: Network) -> ResizingTeacher | None:
-        """The teacher of a network; None where it takes inputs of another scale."""
+        """The teacher of a network; None if their inputs are scaled differently."""
         if scale_of(network, self.task) != scale_of(self.network, self.task):
             return None
         module = NetworkModule(self.network).load_state(self.state).to(chosen(self.device))

@@ -1,8 +1,7 @@
-"""The table of kernels' costs of a core, fitted to layers that ran on a board.
+"""Fits a core's kernel cost table to layers measured on a board.
 
-A board measures cycles with waits for its memory; the same layers are traced on the emulated core, whose simulation of
-the fitted memory says how many of them are waits, and how many bytes of constants are read.
-"""
+A board measures cycles including memory waits. The same layers are traced on the emulated core, where a simulation of
+the fitted memory tells the waits and the bytes of constants that are read."""
 
 from __future__ import annotations
 
@@ -48,21 +47,21 @@ from mote.optimize.tune.calibration.memory_fit import with_reads
 
 @dataclass(frozen=True)
 class CostFit:
-    """A table of costs, and how well it describes the layers that were measured."""
+    """A fitted cost table and its errors."""
 
     table: str
-    """The table as JSON."""
+    """The cost table as JSON text."""
     error: float
-    """Mean relative error of all layers."""
+    """Mean relative error over all layers."""
     families: dict[str, float]
-    """Mean relative error of the layers of each family."""
+    """Mean relative error of each kernel family."""
     layers: int
-    """Layers that were measured, each with each of its kernels."""
+    """Number of measurements, one per layer and kernel."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class BoardCore(CostCore):
-    """A core on a board, with memory whose timing is known."""
+    """A core on a board whose memory timing is known."""
 
     target: Target
     measurer: Measurer
@@ -70,11 +69,11 @@ class BoardCore(CostCore):
 
     @cached_property
     def settings(self) -> Settings:
-        """Settings for the target of the board."""
+        """Compiler settings for the board's target."""
         return make_settings(self.target, optimize=self.level)
 
-    def taken(self, compiled: Compiled) -> list[StepCost]:
-        """The measured cycles of each step, less those that it waits for memory by the fitted timing."""
+    def step_costs(self, compiled: Compiled) -> list[StepCost]:
+        """Measured cycles of each step, minus memory waits according to the fitted timing."""
         subject, inputs = firmware(compiled), stimulus(compiled.plan.graph, None)[0]
         with temporary_folder() as folder:
             on = bench(replace(subject, target=with_reads(self.target, self.reads)), folder)
@@ -83,8 +82,8 @@ class BoardCore(CostCore):
         if len(measured) != len(modelled):
             raise MoteError(f"measured {len(measured)} steps of {len(modelled)}", where=self.measurer.title)
         waits = (each.waits.code + each.waits.constants for each in modelled)
-        cycles = (max(taken - waited, 1) for taken, waited in zip(measured, waits, strict=True))
-        return [StepCost(taken, each.waits.loaded) for taken, each in zip(cycles, modelled, strict=True)]
+        cycles = (max(total - waited, 1) for total, waited in zip(measured, waits, strict=True))
+        return [StepCost(own, each.waits.loaded) for own, each in zip(cycles, modelled, strict=True)]
 
 
 def fit_costs(
@@ -96,8 +95,8 @@ def fit_costs(
     only: Sequence[str] = (),
     say: Say = silent,
 ) -> CostFit:
-    """Measures layers with each of their kernels and fits what the families of kernels cost. `only` measures some
-    families, and keeps what the target's table says of all others; `every` takes every Nth layer with a choice."""
+    """Measures layers with each of their kernels and fits the costs of kernel families. `only`: measure these families,
+    and keep the target's costs of others; `every`: take every Nth layer that has several kernels."""
     core = BoardCore(name=target.name, only=frozenset(only), target=target, measurer=measurer, reads=reads)
     parts = layers_of(core, every)
     samples = []

@@ -1,4 +1,4 @@
-"""`mote.calibrate_target`: a target's file with the memory timing and the costs that were measured on a board."""
+"""`mote.calibrate_target`: writes a target file with memory timing and kernel costs measured on a board."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ _DIGITS = 3
 
 @dataclass(frozen=True)
 class Calibration(Result):
-    """A target with what was measured, and the errors of that."""
+    """Measured memory timing and costs of a target, with their errors."""
 
     target: str
-    """The target as it was given."""
+    """Name of the target to calibrate."""
     measured_on: str
-    """The board."""
+    """Description of the board, or of the emulated part."""
     memory: MemoryFit
-    """Memory timing, and its error."""
+    """Fitted memory timing and its error."""
     costs: CostFit | None = None
-    """The table of kernels' costs, and its error; None where it was not measured."""
+    """Fitted kernel cost table and its error; None if not measured."""
 
     def __repr__(self) -> str:
         return f"<Calibration of {self.target} on {self.measured_on}: error {100 * self.memory.error:.2f}%>"
@@ -50,7 +50,7 @@ class Calibration(Result):
 
     @property
     def source(self) -> str:
-        """The origin of the memory timing, as targets state it."""
+        """Provenance of the memory timing, as stated in target files."""
         return (
             f"mote calibrate-target on {self.measured_on}: {self.memory.programs} programs, mean error"
             f" {self.memory.error:.1%}"
@@ -58,11 +58,11 @@ class Calibration(Result):
 
     @property
     def errors(self) -> dict[str, float]:
-        """Mean relative errors by families of programs and of kernels."""
+        """Mean relative errors, by family of microbenchmarks and of kernels."""
         return self.memory.families | ({} if self.costs is None else self.costs.families)
 
     def toml(self, extends: str = "", costs: str = "") -> str:
-        """The target's file, which extends the target that was given; `costs` is the file of its table."""
+        """Text of the target file, which extends the calibrated target; `costs` is the file name of its cost table."""
         base = targets.load(self.target)
         reads = replace(self.memory.reads, source=self.source)
         measured = with_reads(base, reads)
@@ -84,7 +84,7 @@ class Calibration(Result):
         return "\n".join(lines) + "\n"
 
     def write(self, path: str | Path) -> str:
-        """Writes the target's file, and beside it the table of costs, where there is one."""
+        """Writes the target file and, next to it, the cost table if there is one."""
         file, extends = extending_file(path, self.target)
         table = file.with_suffix(".json")
         if self.costs is not None:
@@ -106,13 +106,13 @@ def calibrate_target(
     trust_target: bool = False,
     say: Say = silent,
 ) -> Calibration:
-    """Measure small programs on a board and fit the memory timing of its part: wait states, lines, prefetch; with
-    `costs` also layers with each of their kernels, for the table of costs that plans are made by.
+    """Measure microbenchmarks on a board and fit its memory timing: wait states, cache lines, prefetch; with `costs`
+    also measure layers with each of their kernels, for the cost table of the planner.
 
-    `target` is the part, or its core, which the emulator traces the same programs on. They run on a `board` with an
-    agent that is flashed for it, on the profiler's model of an `emulated` part, or on any other `measurer`. `costs`
-    measures every Nth layer (`every`), of all `families` of kernels or of some. The result writes a target's file that
-    extends the target, with its errors; `say` is a callback for progress."""
+    `target` is the part or its core, on whose emulator the same programs are traced. They run on a `board` with an
+    agent, on the profiler's model of an `emulated` part, or on any other `measurer`. `costs` measures every Nth layer
+    (`every`) of all kernel `families` or of some. The result writes a target file that extends the target, including
+    errors; `say` is a progress callback."""
     base = targets.load(target, trusted=trust_target)
     chosen = [each for each in (board, emulated, measurer) if each is not None]
     if len(chosen) != 1:
@@ -144,7 +144,7 @@ def _emulated(name: str, base: Target, trusted: bool) -> EmulatedMeasurer:
 
 
 def _memory(memory: Memory) -> list[str]:
-    """The keys of a memory."""
+    """TOML lines of a memory."""
     lines = [f"name = {json.dumps(memory.name)}", f'kind = "{memory.kind}"', f"size = {memory.size}"]
     lines += [] if memory.origin is None else [f"origin = 0x{memory.origin:08X}"]
     lines += [f"wait = {memory.wait}"] if memory.wait else []
@@ -154,10 +154,10 @@ def _memory(memory: Memory) -> list[str]:
 
 
 def _reads(reads: Reads) -> list[str]:
-    """The keys of a memory's timing that differ from the usual ones."""
-    told = {key: getattr(reads, key) for key in _READS}
+    """TOML lines of a memory's timing, without default values."""
+    values = {key: getattr(reads, key) for key in _READS}
     usual = asdict(Reads(read_bytes=reads.read_bytes, line_bytes=reads.read_bytes))
-    kept = {key: value for key, value in told.items() if value != usual[key] or key in ("wait_states", "read_bytes")}
+    kept = {key: value for key, value in values.items() if value != usual[key] or key in ("wait_states", "read_bytes")}
     lines = [f"{key} = {json.dumps(value)}" for key, value in kept.items()]
     return [*lines, *([f"source = {json.dumps(reads.source, ensure_ascii=False)}"] if reads.source else [])]
 

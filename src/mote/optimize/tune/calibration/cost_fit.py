@@ -1,9 +1,8 @@
-"""Tables of what kernels cost on a core, fitted to layers that were measured.
+"""Fits kernel cost tables of a core to measured layers.
 
-Layers of many shapes (`cost_layers`) are computed by every kernel that can compute them, whole, by rows, and by groups
-of rows. `mote.compiler.kernels.cost.features` says what takes time there, this how much, in memory that answers at
-once. Beside cycles the table says how many bytes of constants are read, which is what parts with slow flash wait for.
-"""
+Layers of many shapes (`cost_layers`) are computed by every applicable kernel: whole, by rows, and by groups of rows.
+`mote.compiler.kernels.cost.features` counts the work of a kernel; this module fits cycles per unit of work, assuming
+zero-wait memory. The table also holds the bytes of constants that are read, on which parts with slow flash wait."""
 
 from __future__ import annotations
 
@@ -55,33 +54,33 @@ from mote.optimize.tune.calibration.cost_layers import (
 )
 
 DIGITS = 3
-"""Significant digits of a cost."""
+"""Significant digits of a cost in the table."""
 UNIT = "cycles"
 SMALL = 3000
-"""Cycles: errors of layers that take few more do not count as much."""
+"""Cycles added to the denominator of relative errors, so that small layers weigh less."""
 ROUGH = ("product", "output", "input")
-"""The features of kernels that nothing has to choose between."""
+"""Work features for families without alternatives, for which a rough fit suffices."""
 FEW, FINE = 10, ("row", "call", "rest", "edge")
-"""Layers that are too few to tell these features from others, where nothing is to be chosen by them."""
+"""With fewer than FEW layers the FINE work features are not fitted, if the family has no alternatives."""
 MORE = ("output", "pixel", "call")
-"""Work beside what another family is known to take."""
+"""Work features of extra work fused into a kernel of another family."""
 CODED = ("symbol", "expanded")
-"""Work of expanding weights."""
+"""Work features of decompressing weights."""
 EVERY = 3
-"""Of the layers that several kernels can compute every third tells enough."""
+"""By default every third of the layers that have several kernels is measured."""
 
 CostTable = dict[str, dict[str, float]]
 
 
 @dataclass(frozen=True)
 class CostCore:
-    """A core, with all kernels that it can use; `taken` measures what a plan of layers takes."""
+    """A core whose kernels are measured; `step_costs` measures a compiled plan."""
 
     name: str
     only: frozenset[str] = frozenset()
-    """The families that are measured; none named: all."""
+    """Kernel families to measure; empty for all."""
     level: str = "balanced"
-    """The policy whose optimization of the C compiler is measured."""
+    """Optimization policy whose C compiler flags are measured."""
 
     @cached_property
     def settings(self) -> Settings:
@@ -89,7 +88,7 @@ class CostCore:
 
     @cached_property
     def how(self) -> Lowering:
-        """For size no kernel is left out."""
+        """Lowering options with the policy `size`, under which no kernel is excluded."""
         target = self.settings.target
         return Lowering(target.features, Policy.SIZE, copied=target.core.flash_apart)
 
@@ -97,80 +96,80 @@ class CostCore:
         return ops_of(graph, self.how)
 
     def wanted(self, kernels: Iterable[Packed]) -> list[Packed]:
-        """Kernels of the families that are measured; one that costs as much as its parts do is not."""
+        """Kernels of the families to measure, without fused kernels whose cost is the sum of their parts."""
         return [k for k in kernels if not k.price.parts and (not self.only or families_of(k)[0] in self.only)]
 
     def pick(self, kernels: Sequence[Packed], n: int, whole: bool) -> Packed:
-        """The nth that is wanted and can be run so, or another one where there are not so many."""
+        """The nth kernel to measure that can run whole or by rows as requested, or the last one if there are fewer."""
         able = [k for k in kernels if not whole or k.entry.call is not Call.ADDS]
         wanted = self.wanted(able) or able
         return wanted[min(n, len(wanted) - 1)]
 
     def run(self, graph: Graph, kernels: Mapping[Numbers, Packed], whole: bool) -> list[StepCost]:
-        """The costs of each kernel, one after another."""
+        """Measured cost of each step when a graph runs with these kernels, one operator after another."""
         plan = plan_of(graph, kernels, whole, self.how)
         target = self.settings.target
         options = ProjectOptions("layers", target=target.name, flash_apart=target.core.flash_apart)
         job = Job(plan, options)
         source = Source("layers", Format.TFLITE, b"")
         of = unchanged(graph), plan, job.program, generate(job)
-        return self.taken(Compiled(*of, self.settings, "layers", source))
+        return self.step_costs(Compiled(*of, self.settings, "layers", source))
 
-    def taken(self, compiled: Compiled) -> list[StepCost]:
-        """The costs of each step of a plan, without waits for memory: on the emulated core."""
+    def step_costs(self, compiled: Compiled) -> list[StepCost]:
+        """Cost of each step of a plan on the emulated core, without memory waits."""
         (costs,) = steps(compiled)
         return [StepCost(each.cycles - each.waits.code - each.waits.constants, each.waits.loaded) for each in costs]
 
 
 class StepCost(NamedTuple):
-    """The costs of a step."""
+    """Measured cost of a step: cycles and bytes of constants read."""
 
     cycles: int
     read: int
-    """Bytes of constants that it loaded."""
+    """Bytes of constants that the step reads."""
 
 
 class CostSample(NamedTuple):
-    """The costs of a layer."""
+    """A measured layer with the work features of its kernel."""
 
     family: str
     beside: tuple[str, ...]
-    """Families of other work in the same kernel, if any."""
+    """Families of extra work fused into the kernel, if any."""
     layer: str
     kernel: str
     rows: int
-    """That are computed at once: 0 where it runs whole."""
+    """Rows per call; 0 if the layer runs whole."""
     features: dict[str, float]
     cycles: int
     read: int = 0
-    """Bytes of constants that were loaded."""
+    """Bytes of constants that the layer reads."""
     alone: bool = False
-    """No other kernel can compute it in the same way."""
+    """Whether the kernel has no alternative for this layer."""
 
 
 class CostTables(NamedTuple):
-    """Cycles, and bytes of constants that are read, of each feature of each family."""
+    """Fitted costs by kernel family and work feature."""
 
     cycles: CostTable
     reads: CostTable
     levels: CostTable
-    """How many times as long families take that are built for other policies."""
+    """Factors on cycles of families compiled with other optimization policies."""
 
 
 def layers_of(core: CostCore, every: int) -> list[list[CostLayer]]:
-    """The layers that a core is measured with."""
+    """The layers to measure on a core, grouped into models."""
     target = core.settings.target
     return small() if target.core.flash_apart else models(every, "mve" in target.features)
 
 
 def usable(target: Target) -> set[str]:
-    """The families of the kernels that a core could use, but for those of several operators."""
+    """Cost families of the single-operator kernels available on a target."""
     kernels = [k for k in KERNELS if k.on(target.features) and len(k.computes) == 1]
     return {k.costs or k.name for k in kernels}
 
 
 def known(core: CostCore) -> CostTables:
-    """The tables that a core has already."""
+    """The cost tables that a core already has."""
     costs = core.settings.costs
     if costs.unit != UNIT:
         raise MoteError(f"the table of {core.name} has {costs.unit}", remedy="fit all of it")
@@ -183,8 +182,8 @@ def known_levels(core: CostCore) -> CostTable:
 
 
 def keep(core: CostCore, tables: CostTables) -> None:
-    """Costs of kernels that no layer has on a core, because it has better ones for all of them: those that are known,
-    or those of a Cortex-M4."""
+    """Adds known costs (of this core, else of a Cortex-M4) for kernel families that are never the best choice on the
+    core, so that no layer measured them."""
     own, other = core.settings.costs, cost.load(cost.USUAL)
     for family in usable(core.settings.target) - set(tables.cycles):
         costs = own if own.unit == UNIT and family in own.families else other
@@ -194,7 +193,7 @@ def keep(core: CostCore, tables: CostTables) -> None:
 
 
 def measure_model(core: CostCore, part: Sequence[CostLayer]) -> list[CostSample]:
-    """Costs of the layers of one model with each of their kernels: whole, by rows, and by groups of rows."""
+    """Measures the layers of one model with each of their kernels: whole, by rows, and by groups of rows."""
     gathered = []
     choices = [max(len(core.wanted(kernels)) for kernels in core.kernels(graph_of([layer])).values()) for layer in part]
     for n in range(max(choices)):
@@ -220,20 +219,20 @@ def measure_model(core: CostCore, part: Sequence[CostLayer]) -> list[CostSample]
 
 
 def families_of(kernel: Packed) -> tuple[str, ...]:
-    """The families that describe a kernel. The first is fitted to what it takes: what is done beside another one
-    is one by itself, and so is expanding weights."""
+    """Cost families of a kernel; measurements are attributed to the first one. Fused extra work and weight
+    decompression are families of their own."""
     expands = kernel.price.coding is not None and kernel.price.coding.expanded > 0
     return tuple(filter(None, (cost.CODED if expands else "", kernel.price.more, kernel.price.costs)))
 
 
 def _row_by_row(kernel: Packed) -> Packed:
-    """The kernel with one row a call, if it can compute one alone."""
+    """The kernel with one row per call, if it can compute single rows."""
     return replace(kernel, entry=replace(kernel.entry, group=1)) if kernel.price.tile[0] == 1 else kernel
 
 
 def ops_of(graph: Graph, lowering: Lowering) -> dict[Numbers, list[Packed]]:
-    """Every operator with its kernels, the one that keeps running sums among them; together, where a kernel computes
-    several that does not cost what kernels for each of them do."""
+    """Kernels of every operator, including those that accumulate row by row. Operators of a fused region are one entry,
+    if some fused kernel's cost is not just the sum of its parts."""
     candidates, layouts = Candidates(graph), layouts_of(graph, lowering)
     pieces: dict[int, Numbers] = {n: (n,) for n in range(len(graph.ops))}
     for region in candidates.regions(lowering):
@@ -251,7 +250,7 @@ def ops_of(graph: Graph, lowering: Lowering) -> dict[Numbers, list[Packed]]:
 
 
 class SingleCandidates(Candidates):
-    """Kernels of one operator each: whether it pays to compute several together is not known before costs are."""
+    """Candidate kernels without fused regions, since costs must be known before fusion can be judged."""
 
     def regions(self, how: Lowering) -> list[Numbers]:
         return []
@@ -262,7 +261,7 @@ def layouts_of(graph: Graph, how: Lowering) -> dict[int, Layout]:
 
 
 def plan_of(graph: Graph, kernel: Mapping[Numbers, Packed], whole: bool, how: Lowering) -> Plan:
-    """One after another, each by its kernel."""
+    """A plan that runs the operators one after another with these kernels, whole or by rows."""
     rows = build(
         graph,
         tuple(kernel),
@@ -280,7 +279,7 @@ def plan_of(graph: Graph, kernel: Mapping[Numbers, Packed], whole: bool, how: Lo
 
 
 def fit(samples: Sequence[CostSample], known: CostTables) -> CostTables:
-    """Costs, none below zero, with the least relative errors; those of families without samples are as known."""
+    """Non-negative least-squares fit of relative errors; families without samples keep their `known` costs."""
     gathered = families(samples)
     cycles, reads = (
         {family: costs for family, costs in table.items() if family not in gathered}
@@ -298,7 +297,7 @@ def fit(samples: Sequence[CostSample], known: CostTables) -> CostTables:
 
 
 def _names(family: str, samples: Sequence[CostSample]) -> tuple[str, ...]:
-    """The features that a family is described by: not more than so many layers can tell apart."""
+    """Work features to fit for a family, limited by what its samples can distinguish."""
     if family in (OTHER, OTHER_S16, OTHER_F32):
         return ROUGH
     if samples[0].beside:
@@ -311,7 +310,8 @@ def _names(family: str, samples: Sequence[CostSample]) -> tuple[str, ...]:
 def _costs(
     table: CostTable, samples: Sequence[CostSample], names: Sequence[str], amount: Sequence[int]
 ) -> dict[str, float]:
-    """Costs of the named features, of an amount for each layer, beside what is known already."""
+    """Fits costs of the named work features to an amount (cycles or bytes) per sample, after subtracting what `table`
+    already predicts."""
     taken = np.array(amount)
     weight = 1 / (taken + SMALL)
     amounts = np.array([[s.features.get(name, 0.0) for name in names] for s in samples])
@@ -320,7 +320,7 @@ def _costs(
 
 
 def sliding(core: CostCore) -> dict[str, float]:
-    """Costs of windows that slide in memory, each and for each byte."""
+    """Cost of moving a sliding window in memory: per call and per byte."""
     graph = streamed(SMALL_WINDOWS if core.settings.target.core.flash_apart else WINDOWS)
     kernels = {ops: kernels[0] for ops, kernels in core.kernels(graph).items()}
     gathered = zip(graph.ops, core.run(graph, kernels, True), strict=True)
@@ -331,7 +331,7 @@ def sliding(core: CostCore) -> dict[str, float]:
 
 
 def signals(core: CostCore) -> dict[str, float]:
-    """How many times as long as on a Cortex-M4 preprocessing takes: the median of its operators."""
+    """Median ratio of preprocessing cycles to those of a Cortex-M4."""
     ratios = []
     for graph in preprocessing_graphs():
         kernels = {ops: kernels[0] for ops, kernels in core.kernels(graph).items()}
@@ -341,7 +341,7 @@ def signals(core: CostCore) -> dict[str, float]:
 
 
 def by_rows(samples: Sequence[CostSample]) -> float:
-    """Cycles that a row takes more by rows than as part of the whole, where the kernel does the same."""
+    """Overhead in cycles per row when an operator runs by rows instead of whole with the same kernel."""
     whole = {(s.layer, s.kernel): s for s in samples if not s.rows}
     gathered = []
     for s in samples:
@@ -352,7 +352,7 @@ def by_rows(samples: Sequence[CostSample]) -> float:
 
 
 def families(samples: Sequence[CostSample]) -> dict[str, list[CostSample]]:
-    """The samples of each."""
+    """Samples by kernel family."""
     gathered: dict[str, list[CostSample]] = defaultdict(list)
     for sample in samples:
         gathered[sample.family].append(sample)
@@ -360,19 +360,19 @@ def families(samples: Sequence[CostSample]) -> dict[str, list[CostSample]]:
 
 
 def rounded(value: float) -> float:
-    """A cost with as many digits as tables have."""
+    """Rounds a cost to the table's number of digits."""
     return float(f"{value:.{DIGITS}g}")
 
 
 def predicted(table: CostTable, sample: CostSample) -> float:
-    """The cost of a layer by a table; a family that it does not have yet counts nothing."""
+    """Predicted cost of a layer; families missing in the table count as zero."""
     parts = [table.get(family, {}) for family in (sample.family, *sample.beside)]
     total = sum(part.get(name, 0.0) * amount for part in parts for name, amount in sample.features.items())
     return total + (sample.features["row"] * table[cost.BY_ROWS].get("row", 0.0) if sample.rows else 0.0)
 
 
 def report(table: CostTable, samples: Sequence[CostSample], worst: int) -> list[str]:
-    """A table of errors and costs by family."""
+    """Text lines of errors and costs by family, with the `worst` predictions of each."""
     row = table[cost.BY_ROWS]["row"]
     slide = table[cost.SLIDE]["byte"]
     lines = [
@@ -392,8 +392,8 @@ def report(table: CostTable, samples: Sequence[CostSample], worst: int) -> list[
 
 
 def merged(samples: Iterable[CostSample]) -> list[CostSample]:
-    """Samples in a fixed order. Some kernels are faster where a model calls them once: of a layer that was measured
-    several times the most counts."""
+    """Samples in a fixed order; of repeated measurements of a layer and kernel the slowest counts, as some kernels are
+    faster if a model calls them only once."""
     most: dict[str, CostSample] = {}
     for sample in samples:
         key = str(sample[:6])
@@ -402,7 +402,7 @@ def merged(samples: Iterable[CostSample]) -> list[CostSample]:
 
 
 def table_text(tables: CostTables, measured: str) -> str:
-    """A table as JSON, one line for each family, so that a difference can be read."""
+    """Cost tables as JSON text with a line per family, for readable diffs."""
     head = f'  "unit": "{UNIT}",\n  "measured": {json.dumps(measured)},\n'
     body = f'  "families": {_lines(tables.cycles)},\n  "reads": {_lines(tables.reads)}'
     body += f',\n  "levels": {_lines(tables.levels)}\n' if tables.levels else "\n"

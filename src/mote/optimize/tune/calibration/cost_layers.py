@@ -1,4 +1,4 @@
-"""Layers that the costs of kernels are fitted to: shapes like those of small networks, and some odd ones."""
+"""Layers to which kernel costs are fitted: shapes of small networks, and some odd ones."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ PREPROCESSING = (
     ("motion(rate=100),low-pass=10", 100),
     ("camera(64x8,rgb565),gray,resize=32x4", 0),
 )
-"""Steps, and samples of a clip."""
+"""Preprocessing pipelines to measure: (steps, samples in a clip)."""
 BATCH = 24
-"""Layers in a model."""
+"""Layers per measured model."""
 
 
 @dataclass(frozen=True)
 class CostLayer:
-    """A layer to measure."""
+    """A layer to measure, as shapes, types and properties of its weights."""
 
     kind: str
     size: tuple[int, int]
@@ -43,28 +43,28 @@ class CostLayer:
     padding: str = "SAME"
     linear: bool = False
     clamped: bool = False
-    """The activation cuts off more than int8 does: the fastest kernels cannot do that."""
+    """Whether the activation clamps tighter than int8, which the fastest kernels do not support."""
     before: int = 0
-    """Channels of a 1x1 convolution before it, so that its input can lie as it likes."""
+    """Channels of a preceding 1x1 convolution, so that the layer's input may have any layout; 0 for none."""
     kept: float = 1.0
-    """The share of blocks of weights that are not zero."""
+    """Fraction of nonzero weight blocks."""
     block: tuple[int, int] = (1, 1)
-    """Outputs and inputs of these."""
+    """Block size of sparsity: (outputs, inputs)."""
     values: tuple[int, ...] = ()
-    """Those that its weights have; none named: any."""
+    """Distinct values of the weights; empty for any."""
     added: bool = False
-    """Something else is added to what it computes, by the same kernel where there is one for that."""
+    """Whether an ADD follows, which a fused kernel may compute."""
     repeated: bool = False
-    """The second operand has one value for each channel."""
+    """Whether the second operand is per channel (broadcast)."""
     dtype: str = "int8"
     halves: bool = False
-    """Its weights are of half precision."""
+    """Whether float weights are stored as float16."""
     bits: int = 8
-    """Of its weights."""
+    """Bits per weight."""
     half: bool = False
-    """It is computed in half precision."""
+    """Whether it is computed in half precision."""
     scales: tuple[float, float, float] = (0.05, 0.0371, 0.0617)
-    """Of the operands of arithmetic, and of its result."""
+    """Scales of the first operand, the second operand and the result of arithmetic."""
 
     @property
     def spatial(self) -> tuple[int, int]:
@@ -101,9 +101,9 @@ class CostLayer:
 
 WINDOWS = [(5, 16), (9, 40), (3, 64), (12, 10), (4, 128), (20, 24)]
 SMALL = 1200
-"""Bytes of inputs and outputs that fit beside the stack in two kilobytes of RAM."""
+"""Bytes of inputs and outputs that fit next to the stack in 2 KB of RAM."""
 SMALL_WINDOWS = [(5, 4), (3, 8), (6, 6), (4, 16), (9, 3)]
-"""Rows of windows, and channels after them."""
+"""Convolutions over time for parts with little RAM: (rows of the window, output channels)."""
 WEIGHTED = ("CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED", "TRANSPOSE_CONV")
 POINTWISE = [
     ((12, 12), 16, 32), ((25, 5), 64, 64), ((6, 6), 128, 128), ((3, 3), 256, 256), ((24, 24), 8, 16),
@@ -149,11 +149,11 @@ SIMPLE = [
 ]  # fmt: skip
 
 RGB = 3
-"""Channels of a picture."""
+"""Channels of an RGB image."""
 Image = tuple[tuple[int, int], int]
-"""Height and width, and channels."""
+"""Shape of an image: ((height, width), channels)."""
 Pool = tuple[tuple[int, int], int, tuple[int, int], int]
-"""Height and width, channels, window, stride."""
+"""A pooling layer: ((height, width), channels, window, stride)."""
 POOLS = ("MAX_POOL_2D", "AVERAGE_POOL_2D")
 POOL: list[Pool] = [
     ((12, 12), 16, (2, 2), 2), ((24, 24), 8, (3, 3), 2), ((10, 10), 24, (3, 3), 1), ((7, 7), 48, (7, 7), 1),
@@ -167,14 +167,14 @@ SMALL_POOL: list[Pool] = [
 ]
 IMAGES = [((12, 12), 16), ((5, 5), 40), ((20, 20), 6), ((1, 1), 64), ((3, 30), 12)]
 SMALL_IMAGES = [((4, 4), 16), ((8, 6), 5), ((1, 1), 40), ((2, 12), 10)]
-"""For operators that treat every value alike, or move values."""
+"""Shapes for element-wise and data movement operators."""
 ANY = ("LOGISTIC", "QUANTIZE", "DEQUANTIZE", "MEAN", "PAD", "TRANSPOSE", "CONCATENATION", "RESIZE_NEAREST_NEIGHBOR",
        "RESIZE_BILINEAR")  # fmt: skip
 VECTORS = [(1, 10), (1, 12), (1, 2), (1, 100), (20, 10), (49, 4)]
 AWKWARD = (0.0687, 0.0852, 0.1888)
-"""Scales of operands and result for which there are no constants of few bits."""
+"""Scales of operands and result that no low-bit requantization constants represent."""
 REAL = ("ADD", "MUL", "MEAN", "LOGISTIC", "QUANTIZE")
-"""What is measured in floating point too."""
+"""Operators that are also measured in float32."""
 FLOAT_CONV: list[Any] = [
     ((6, 6), 8, 16, (3, 3), 1), ((4, 4), 16, 24, (3, 3), 1), ((9, 9), 3, 8, (3, 3), 2), ((7, 7), 1, 12, (5, 5), 1),
     ((10, 1), 20, 10, (10, 1), 1), ((5, 5), 12, 20, (3, 3), 1), ((5, 5), 16, 24), ((3, 3), 40, 32), ((1, 9), 24, 40),
@@ -185,35 +185,41 @@ FLOAT_DEPTHWISE = [
     ((5, 5), 16, (5, 5), 1), ((6, 6), 10, (7, 7), 1), ((15, 1), 30, (9, 1), 1),
 ]  # fmt: skip
 FLOAT_CONNECTED = [(1, 128, 32), (1, 64, 12), (10, 32, 24), (1, 37, 41), (1, 300, 1)]
-"""Small ones: without a floating-point unit a product takes hundreds of cycles."""
+"""Small float layers, since a multiplication takes hundreds of cycles without an FPU."""
 WIDE = ("ADD", "MUL", "LOGISTIC", "QUANTIZE")
-"""What is measured with int16 activations too."""
+"""Operators that are also measured with int16 activations."""
 TRANSPOSED = [((6, 6), 8, 16, (3, 3), 2), ((5, 5), 24, 8, (2, 2), 2), ((8, 8), 12, 12, (3, 3), 1)]
 
 ZEROS = {
     "CONV_2D": ((1.0, (1, 1)), (0.1, (1, 1)), (0.5, (2, 4)), (0.25, (2, 4))),
     "FULLY_CONNECTED": ((1.0, (1, 1)), (0.1, (1, 1)), (0.5, (4, 8)), (0.25, (4, 8))),
 }
-"""`kept` and `block` of one layer after another."""
+"""Values of `kept` and `block` that consecutive layers cycle through."""
 
 
 BINARY, TERNARY = (-90, 90), (-90, 0, 90)
 
 
 def layers() -> list[CostLayer]:
-    return [*_choices(), *_others(), *_awkward(), *_chains()]
+    return [*_several_kernels(), *_one_kernel(), *_awkward(), *_chains()]
 
 
 def models(every: int = 1, half: bool = False) -> list[list[CostLayer]]:
-    """All layers, in models of layers of all kinds; those with a choice of kernels are apart from the others, and every
-    Nth of them is taken; with `half` those in half precision too, which few cores have."""
-    kinds = [_some(_choices(), every), _others(), _awkward(), _some(_chains(), every), *([_half()] if half else [])]
+    """All layers, grouped into models; of those with several kernels every Nth is taken. `half` adds half-precision
+    layers."""
+    kinds = [
+        _every_nth(_several_kernels(), every),
+        _one_kernel(),
+        _awkward(),
+        _every_nth(_chains(), every),
+        *([_half()] if half else []),
+    ]
     parts = [(gathered, -(-len(gathered) // BATCH)) for gathered in kinds]
     return [gathered[i::count] for gathered, count in parts for i in range(count)]
 
 
 def small() -> list[list[CostLayer]]:
-    """Layers of networks for a few kilobytes of RAM, each in a model of its own."""
+    """Layers for parts with a few kilobytes of RAM, one per model."""
     windows = [
         CostLayer("CONV_2D", (8, 8), 1, 16, (3, 3)),
         CostLayer("CONV_2D", (8, 8), 1, 4, (3, 3)),
@@ -244,14 +250,14 @@ def small() -> list[list[CostLayer]]:
     ]
     linear = [replace(layer, linear=True) for layer in windows]
     types = [replace(layer, dtype=dtype) for layer in (*windows, *vectors) for dtype in ("int16", "float32")]
-    others = [*_others(SMALL_POOL, SMALL_IMAGES), *_others(), *_awkward(SMALL_IMAGES)]
+    others = [*_one_kernel(SMALL_POOL, SMALL_IMAGES), *_one_kernel(), *_awkward(SMALL_IMAGES)]
     fitting = [layer for layer in (*types, *others) if layer.nbytes <= SMALL and layer.weights <= 2 * SMALL]
     return [[layer] for layer in (*windows, *linear, *vectors, *tables, *fitting)]
 
 
-def _some(gathered: list[CostLayer], every: int) -> list[CostLayer]:
-    """Every Nth; all shapes of fully connected layers, which take least time, of windows of 3x3, which have most
-    kernels to choose from, and of inputs of few channels, with which networks begin."""
+def _every_nth(gathered: list[CostLayer], every: int) -> list[CostLayer]:
+    """Every Nth layer, plus all fully connected layers (quick to measure), 3x3 convolutions (most alternatives) and
+    layers with few input channels (first layers of networks)."""
     return [x for i, x in enumerate(gathered) if i % every == 0 or _always_measured(x)]
 
 
@@ -264,8 +270,8 @@ def _always_measured(layer: CostLayer) -> bool:
     return layer.kind == "CONV_2D" and not layer.added and (usual or layer.inputs <= RGB)
 
 
-def _choices() -> list[CostLayer]:
-    """Those that several kernels can compute."""
+def _several_kernels() -> list[CostLayer]:
+    """Layers for which there are several kernels."""
     gathered = [CostLayer("CONV_2D", *shape, linear=i % 3 == 2) for i, shape in enumerate(POINTWISE)]
     for i, (size, inputs, outputs, kernel, stride) in enumerate(CONV):
         padding = "VALID" if i % 4 == 3 or size[1] == 1 else "SAME"
@@ -298,14 +304,14 @@ def _few_values() -> list[CostLayer]:
 
 
 def _chains() -> list[CostLayer]:
-    """Those that a kernel computes together with the addition behind them: the same layers as without it, so that the
-    difference is what it takes."""
-    plain = [x for x in _choices() if x.kind == "CONV_2D" and x.outputs % 2 == 0 and not x.values]
+    """Convolutions fused with a following ADD; the same shapes are measured without it, so that the difference is the
+    cost of the ADD."""
+    plain = [x for x in _several_kernels() if x.kind == "CONV_2D" and x.outputs % 2 == 0 and not x.values]
     return [replace(layer, kept=1.0, added=True) for layer in plain]
 
 
-def _others(pool: Sequence[Pool] = POOL, images: Sequence[Image] = IMAGES) -> list[CostLayer]:
-    """Those that one kernel computes on each core."""
+def _one_kernel(pool: Sequence[Pool] = POOL, images: Sequence[Image] = IMAGES) -> list[CostLayer]:
+    """Layers for which each core has one kernel."""
     gathered = []
     for size, channels, kernel, stride in pool:
         for kind in POOLS:
@@ -323,18 +329,18 @@ def _others(pool: Sequence[Pool] = POOL, images: Sequence[Image] = IMAGES) -> li
 
 
 def _awkward(images: Sequence[Image] = IMAGES) -> list[CostLayer]:
-    """Additions that cannot be done four at a time."""
+    """Additions whose scales prevent SIMD kernels (four at a time)."""
     gathered = [CostLayer("ADD", size, channels, channels, scales=AWKWARD) for size, channels in images]
     return [*gathered, *(replace(layer, repeated=True) for layer in gathered)]
 
 
 def _packed() -> list[CostLayer]:
-    """Some of the same with weights that lie two in a byte."""
+    """Fully connected layers with packed int4 weights."""
     return [CostLayer("FULLY_CONNECTED", (1, vectors), n, outputs, bits=4) for vectors, n, outputs in FULLY_CONNECTED]
 
 
 def _floats() -> list[CostLayer]:
-    """Some of the same in floating point."""
+    """A selection of layers in float32."""
     gathered = [CostLayer("CONV_2D", *shape) for shape in FLOAT_CONV]
     gathered += [
         CostLayer("DEPTHWISE_CONV_2D", size, n, n, kernel, stride) for size, n, kernel, stride in FLOAT_DEPTHWISE
@@ -355,7 +361,7 @@ def _half() -> list[CostLayer]:
 
 
 def _wide() -> list[CostLayer]:
-    """Some of the same with int16 activations."""
+    """A selection of layers with int16 activations."""
     convolutions: list[Any] = [*POINTWISE[::2], *CONV[::2], *CONV[-5::2]]
     gathered = [CostLayer("CONV_2D", *shape) for shape in convolutions]
     gathered += [
@@ -384,7 +390,7 @@ def graph_of(part: Sequence[CostLayer]) -> Graph:
 
 
 def streamed(windows: Sequence[tuple[int, int]]) -> Graph:
-    """Convolutions over time, one after another, that go on step by step: each has a window that slides in memory."""
+    """A streaming graph of consecutive convolutions over time, each with a sliding window in memory."""
     w = Writer("streamed")
     length, channels = 64, windows[0][1]
     x = w.input("x", (1, length, 1, channels), "int8", 0.05, -128)
@@ -396,7 +402,7 @@ def streamed(windows: Sequence[tuple[int, int]]) -> Graph:
 
 
 def preprocessing_graphs() -> list[Graph]:
-    """Preprocessing of short clips and small images."""
+    """Preprocessing graphs of short clips and small images."""
     graphs = []
     for text, samples in PREPROCESSING:
         steps = preprocessing(text)
@@ -417,7 +423,7 @@ def _add(w: Writer, layer: CostLayer) -> None:
     elif layer.kind in POOLS:
         y = w.tensor(str(layer), (1, *layer.spatial, layer.outputs), *_type(layer, -128, 0.05))
         high, wide = layer.kernel
-        w.op(layer.kind, [x], [y], filter_height=high, filter_width=wide, **_moves(layer))
+        w.op(layer.kind, [x], [y], filter_height=high, filter_width=wide, **_window_attributes(layer))
     elif layer.kind in WEIGHTED:
         y = _weighted(w, layer, x)
         y = _added(w, layer, y) if layer.added else y
@@ -427,7 +433,7 @@ def _add(w: Writer, layer: CostLayer) -> None:
 
 
 def _type(layer: CostLayer, zero_point: int, scale: float) -> tuple[Any, ...]:
-    """The type, scale and zero point of its tensors."""
+    """Type, scale and zero point of a layer's activations."""
     if layer.dtype == "float32":
         return (layer.dtype,)
     return (layer.dtype, scale / 128, 0) if layer.dtype == "int16" else (layer.dtype, scale, zero_point)
@@ -441,7 +447,7 @@ def _arithmetic(w: Writer, layer: CostLayer, x: int, shape: tuple[int, ...]) -> 
 
 
 def _added(w: Writer, layer: CostLayer, x: int) -> int:
-    """Something else added to a layer's outputs, of which LiteRT's roundings are known to be done in one step."""
+    """Adds an ADD after a layer, with scales for which fused kernels can requantize in one step."""
     shape = (1, *layer.spatial, layer.outputs)
     zero_point, scale = 3 if layer.linear else -128, _output_scale(prod(layer.kernel) * layer.inputs)
     other = w.input("z", shape, *_type(layer, -20, 0.742 * scale))
@@ -451,7 +457,7 @@ def _added(w: Writer, layer: CostLayer, x: int) -> int:
 
 
 def _unary(w: Writer, layer: CostLayer, x: int, shape: tuple[int, ...]) -> int:
-    """A layer with one tensor, and constants that say what happens to it."""
+    """Adds an operator with one activation input, and constants for its parameters."""
     high, wide, channels = shape[1:] if len(shape) == 4 else (1, 1, 1)
     constants: dict[str, Any] = {
         "MEAN": [1, 2],
@@ -480,10 +486,10 @@ def _unary(w: Writer, layer: CostLayer, x: int, shape: tuple[int, ...]) -> int:
 
 
 def _weighted(w: Writer, layer: CostLayer, x: int) -> int:
-    """A layer with weights that are spread as trained ones are, and outputs that use their range."""
+    """Adds a layer with normally distributed weights and an output scale that uses the full range."""
     shape: tuple[int, ...] = (layer.outputs, *layer.kernel, layer.inputs)
     out: tuple[int, ...] = (1, *layer.spatial, layer.outputs)
-    axis, options = 0, _moves(layer)
+    axis, options = 0, _window_attributes(layer)
     if layer.kind == "DEPTHWISE_CONV_2D":
         shape, axis = (1, *layer.kernel, layer.outputs), 3
     elif layer.kind == "FULLY_CONNECTED":
@@ -515,12 +521,12 @@ def _weighted(w: Writer, layer: CostLayer, x: int) -> int:
 
 
 def _output_scale(depth: int) -> float:
-    """The scale of outputs which are sums of `depth` products."""
+    """Output scale for sums of `depth` products."""
     return float(0.05 * 0.01 * 40 * depth**0.5)
 
 
 def _without_blocks(weights: NDArray[np.int8], layer: CostLayer) -> NDArray[np.int8]:
-    """Weights [outputs, ..] with zeros in all blocks but some."""
+    """Weights with blocks set to zero at random, except for a fraction `kept`."""
     (high, wide), matrix = layer.block, weights.reshape(layer.outputs, -1)
     rows, columns = -(-matrix.shape[0] // high), -(-matrix.shape[1] // wide)
     kept = np.random.default_rng(1).permutation(rows * columns).reshape(rows, columns) < layer.kept * rows * columns
@@ -528,6 +534,6 @@ def _without_blocks(weights: NDArray[np.int8], layer: CostLayer) -> NDArray[np.i
     return (matrix * mask).reshape(weights.shape)
 
 
-def _moves(layer: CostLayer) -> dict[str, Any]:
-    """How its window moves."""
+def _window_attributes(layer: CostLayer) -> dict[str, Any]:
+    """Padding and stride attributes of a layer."""
     return {"padding": layer.padding, "stride_h": layer.stride, "stride_w": layer.stride}

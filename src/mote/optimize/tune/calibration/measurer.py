@@ -1,4 +1,4 @@
-"""Cycles of the steps of a firmware: on an emulated board whose memory timing is known, or by an agent."""
+"""Measures cycles of a firmware's steps: on an emulated board with known memory timing, or on a real board."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from mote.hardware.targets import Target
 from mote.hardware.toolchain import Mode
 
 TIMES = 3
-"""Runs of which the fewest cycles count: interrupts only add some."""
+"""Number of runs, of which the minimum counts, since interrupts only add cycles."""
 
 
 class Measurer(Protocol):
-    """Runs firmware, and counts the cycles of each of its steps in one run from cold caches."""
+    """Runs firmware and counts the cycles of each step in a run from cold caches."""
 
     @property
     def title(self) -> str:
-        """A name for messages and files."""
+        """Name in messages and files."""
         ...
 
     def steps(self, firmware: Firmware, inputs: Sequence[bytes] = ()) -> list[int]:
@@ -33,7 +33,7 @@ class Measurer(Protocol):
 
 @dataclass(frozen=True)
 class EmulatedMeasurer:
-    """The emulated core with the memories of a part: what a board with that part would measure, by the profiler."""
+    """Measures on the emulated core with a part's memories: predicts what a board with that part would measure."""
 
     part: Target
 
@@ -42,7 +42,7 @@ class EmulatedMeasurer:
         return f"an emulated {self.part.name}"
 
     def steps(self, firmware: Firmware, inputs: Sequence[bytes] = ()) -> list[int]:
-        """Cycles of each step by the profiler."""
+        """Cycles of each step, by the profiler."""
         with temporary_folder() as folder:
             on = bench(replace(firmware, target=self.part), folder)
             return [cost.cycles for cost in marked_steps(on, list(inputs))]
@@ -50,17 +50,17 @@ class EmulatedMeasurer:
 
 @dataclass(frozen=True)
 class BoardMeasurer:
-    """A board with an agent, which is flashed with the firmware."""
+    """Measures on a board with an agent, which is flashed with the firmware."""
 
     board: str
-    """Its address, or its name in boards.toml."""
+    """Address of the board, or its name in boards.toml."""
 
     @property
     def title(self) -> str:
         return f"the board {self.board}"
 
     def steps(self, firmware: Firmware, inputs: Sequence[bytes] = ()) -> list[int]:
-        """Cycles of each step by the board's counter: the fewest of several runs."""
+        """Cycles of each step by the board's counter: the minimum of several runs."""
         with temporary_folder() as folder, bench(firmware, folder, board=self.board) as on:
             self._check(on)
             runs = on.execute(Mode.PROFILE, [list(inputs)] * TIMES).steps
@@ -73,7 +73,7 @@ class BoardMeasurer:
         return [min(each) for each in zip(*runs, strict=True)]
 
     def _check(self, on: Bench) -> None:
-        """Refuses boards that say nothing about the memory of the part."""
+        """Raises an error for boards whose cycles do not reflect the part's memory."""
         if on.counts != "cycles":
             raise MoteError(
                 f"counts {on.counts}, not cycles",

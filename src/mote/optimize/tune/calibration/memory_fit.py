@@ -1,10 +1,9 @@
-"""The memory timing of a part that explains the cycles of microbenchmarks best.
+"""Fits a part's memory timing to measured microbenchmarks.
 
-The forward model is the profiler's: the same programs are traced on an emulated core, and `measure/profiler/waits.py`
-says what each step waits with memory of a given timing. The search goes from what shows in few programs (the wait for a
-line, its size, prefetch) to what needs lines that are known (how many are kept, for code, for constants, or for both
-together), and then improves all of it a step at a time.
-"""
+The forward model is the profiler's: the programs are traced on an emulated core, and `measure/profiler/waits.py`
+simulates the waits for a memory timing. First the parameters that few programs determine are fitted (cache line miss
+cycles, line size, prefetch), then those that depend on them (number of lines for code, for constants, or shared),
+finally all of them by local search."""
 
 from __future__ import annotations
 
@@ -38,56 +37,56 @@ from mote.optimize.tune.calibration.microbenchmarks import (
 Reals = NDArray[np.float64]
 
 LINES = (4, 8, 16, 32, 64, 128)
-"""Bytes of a line."""
+"""Candidate line sizes in bytes."""
 COUNTS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048)
-"""Lines that are kept."""
+"""Candidate numbers of cached lines."""
 WAYS = (None, 1, 2, 4, 8)
 MOST_WAIT = 1023
-"""Cycles of waiting for a line."""
+"""Maximum wait states of a line."""
 MOST_BYTES = 1 << 16
-"""Bytes of flash of one program."""
+"""Maximum flash bytes of one program."""
 SHORT = 200
-"""Cycles: errors of programs that take few more do not count as much."""
+"""Cycles added to the denominator of relative errors, so that short programs weigh less."""
 AS_PUBLISHED = 0.005
-"""Error by which a factor of the core's cycles must be better than none."""
+"""Minimum improvement of the error to justify a correction factor on the core's own cycles."""
 SHARE = 8
-"""Part of the flash that one program may take."""
+"""One program may take at most 1 / SHARE of the flash."""
 _SLACK = 1e-12
 
 
 @dataclass(frozen=True)
 class MemoryFit:
-    """Memory timing, and how well it explains what was measured."""
+    """Fitted memory timing, and its error."""
 
     reads: Reads
-    """Wait states, lines and prefetch."""
+    """Memory timing: wait states, cache lines and prefetch."""
     error: float
-    """Mean relative error of the cycles of all programs."""
+    """Mean relative error over all programs."""
     families: dict[str, float]
-    """Mean relative error of the programs of each family."""
+    """Mean relative error of each family of programs."""
     programs: int
-    """Programs that were measured."""
+    """Number of measured programs."""
 
 
 @dataclass(frozen=True)
 class ForwardModel:
-    """Programs that were traced on an emulated core: their cycles with memory of any timing."""
+    """Traced programs on an emulated core, from which cycles follow for any memory timing."""
 
     programs: tuple[Microbenchmark, ...]
     core: Reals
-    """Cycles of each program if memory answered at once."""
+    """Cycles of each program with zero-wait memory."""
     blocks: Sequence[Sequence[Timed]]
     order: NDArray[np.int32]
     loads: FlashLoads
     spans: Sequence[Sequence[tuple[int, int]]]
-    """The blocks of each program, by their places in the order."""
+    """Ranges of executed blocks of each program, as positions in `order`."""
     zones: Callable[[Reads], Sequence[Zone]]
-    """The memories behind addresses, where flash has a given timing."""
+    """Computes the memory map for a flash timing."""
     estimate: bool = False
-    """Whether the core's timing is not published."""
+    """Whether the core's own cycle counts are estimates, not published."""
 
     def only(self, families: Collection[str]) -> ForwardModel:
-        """The programs of some families, behind all that ran before them."""
+        """The model reduced to some families of programs, including everything executed before them."""
         kept = [n for n, program in enumerate(self.programs) if program.family in families]
         end = self.spans[kept[-1]][-1][1]
         used, order = np.unique(self.order[:end], return_inverse=True)
@@ -103,21 +102,21 @@ class ForwardModel:
         )
 
     def waits(self, reads: Reads) -> Reals:
-        """Cycles that each program waits."""
+        """Wait cycles of each program for a memory timing."""
         slow = simulate(self.blocks, self.order, self.loads, self.zones(reads))
         total = np.concatenate([[0], np.cumsum(slow.code + slow.data)])
         return np.array([sum(total[hi] - total[lo] for lo, hi in spans) for spans in self.spans], np.float64)
 
 
 def with_reads(target: Target, reads: Reads) -> Target:
-    """The target with the timing of the memory that code and constants lie in."""
+    """The target with a timing for the memory that holds code and constants."""
     used = {memory.name for memory in (target.code_memory, target.constants_memory) if memory is not None}
     memories = tuple(replace(m, reads=reads) if m.name in used else m for m in target.memories)
     return replace(target, memories=memories, reads=reads)
 
 
-def traced(programs: Sequence[Microbenchmark], target: Target) -> ForwardModel:
-    """Runs programs on the emulated core."""
+def trace_programs(programs: Sequence[Microbenchmark], target: Target) -> ForwardModel:
+    """Traces programs on the emulated core."""
     with temporary_folder() as folder:
         ran, calls = marked_run(bench(firmware_of(programs, target), folder), [])
     if calls.loads is None:
@@ -140,15 +139,14 @@ def traced(programs: Sequence[Microbenchmark], target: Target) -> ForwardModel:
 
 
 @dataclass(frozen=True)
-class Observed:
-    """A forward model, and the cycles that its programs took on the board."""
+class Measurements:
+    """A forward model with the measured cycles of its programs."""
 
     model: ForwardModel
     cycles: Reals
 
     def predicted(self, reads: Reads) -> Reals:
-        """Cycles with memory of a timing. Where the core's own timing is an estimate, its cycles count with a factor
-        that fits."""
+        """Predicted cycles for a memory timing. If the core's own cycles are estimates, they get a best-fit factor."""
         waits, core = self.model.waits(reads), self.model.core
         if not self.model.estimate:
             return core + waits
@@ -159,15 +157,15 @@ class Observed:
         return core + waits if plain <= other + AS_PUBLISHED**2 else scaled
 
     def errors(self, reads: Reads) -> Reals:
-        """Relative errors of all programs; those of short ones do not count as much."""
+        """Relative errors of all programs, damped for short ones."""
         return (self.predicted(reads) - self.cycles) / (self.cycles + SHORT)
 
     def error(self, reads: Reads) -> float:
-        """Mean square error of all programs."""
+        """Mean squared relative error of all programs."""
         return float(np.square(self.errors(reads)).mean())
 
-    def only(self, *families: str) -> Observed:
-        """The programs of some families."""
+    def only(self, *families: str) -> Measurements:
+        """The measurements of some families of programs."""
         which = [program.family in families for program in self.model.programs]
         return replace(self, model=self.model.only(families), cycles=self.cycles[which])
 
@@ -175,30 +173,30 @@ class Observed:
 Tracer = Callable[[Sequence[Microbenchmark], Target], ForwardModel]
 
 
-def fit_memory(measurer: Measurer, target: Target, say: Say = silent, trace: Tracer = traced) -> MemoryFit:
-    """Measures microbenchmarks and finds the memory timing of a part; `target` says its core."""
+def fit_memory(measurer: Measurer, target: Target, say: Say = silent, trace: Tracer = trace_programs) -> MemoryFit:
+    """Measures microbenchmarks and fits the memory timing of a part; `target` is its core."""
     say(f"measuring wait states on {measurer.title}")
-    first = _observed(measurer, first_microbenchmarks(), target, trace)
+    first = _measured(measurer, first_microbenchmarks(), target, trace)
     code = first.only("hops", "straight")
     shapes = [Reads(1, line, prefetch, line, 8) for line in LINES for prefetch in (False, True)]
-    reads = _best((_slowest(code, shape) for shape in shapes), code.error)
+    reads = _best((_fitted_wait_states(code, shape) for shape in shapes), code.error)
     reads = _with_constants(first.only("loads"), reads)
     say(f"{reads.miss} cycles for a line of {reads.line_bytes} bytes; measuring how many lines are kept")
     most = MOST_BYTES if target.flash is None else min(MOST_BYTES, target.flash // SHARE)
-    second = _observed(measurer, line_microbenchmarks(reads.line_bytes, reads.line_bytes, most), target, trace)
+    second = _measured(measurer, line_microbenchmarks(reads.line_bytes, reads.line_bytes, most), target, trace)
     if reads.miss:
         reads = _with_lines(second, reads)
-        reads = _improved(reads, lambda each: first.error(each) + second.error(each))
+        reads = _local_search(reads, lambda each: first.error(each) + second.error(each))
     errors: dict[str, list[float]] = defaultdict(list)
-    for observed in (first, second):
-        for program, error in zip(observed.model.programs, observed.errors(reads).tolist(), strict=True):
+    for measured in (first, second):
+        for program, error in zip(measured.model.programs, measured.errors(reads).tolist(), strict=True):
             errors[program.family].append(abs(error))
     every = [error for family in errors.values() for error in family]
     families = {family: float(np.mean(each)) for family, each in errors.items()}
     return MemoryFit(reads, float(np.mean(every)), families, len(every))
 
 
-def _observed(measurer: Measurer, programs: Sequence[Microbenchmark], target: Target, trace: Tracer) -> Observed:
+def _measured(measurer: Measurer, programs: Sequence[Microbenchmark], target: Target, trace: Tracer) -> Measurements:
     model = trace(programs, target)
     cycles = measurer.steps(firmware_of(programs, target))
     if len(cycles) != len(programs) or min(cycles, default=0) <= 0:
@@ -207,11 +205,11 @@ def _observed(measurer: Measurer, programs: Sequence[Microbenchmark], target: Ta
             where=measurer.title,
             remedy="its agent needs a cycle counter, and a firmware with this many steps (MOTE_AGENT_STEPS)",
         )
-    return Observed(model, np.array(cycles, np.float64)).only(*FAMILIES)
+    return Measurements(model, np.array(cycles, np.float64)).only(*FAMILIES)
 
 
 def _best(candidates: Iterable[Reads], error: Callable[[Reads], float]) -> Reads:
-    """The candidate with the least error; the first of several with the same one."""
+    """The candidate with the least error; the first one of ties."""
     best, least = Reads(), np.inf
     for candidate in candidates:
         now = error(candidate)
@@ -220,9 +218,9 @@ def _best(candidates: Iterable[Reads], error: Callable[[Reads], float]) -> Reads
     return best
 
 
-def _slowest(code: Observed, reads: Reads) -> Reads:
-    """The wait for a line that explains programs best. Without prefetch it is the mean of all misses; with it some are
-    shorter, by the instructions of a line at most."""
+def _fitted_wait_states(code: Measurements, reads: Reads) -> Reads:
+    """The wait states with the least error. Without prefetch they equal the mean miss penalty; with prefetch some
+    misses are shorter, at most by the instructions of a line."""
     single = code.model.waits(replace(reads, wait_states=1, prefetch=False))
     taken = np.maximum(code.cycles - code.model.core, 0.0)
     mean = round(float((single * taken).sum() / max((single * single).sum(), 1.0)))
@@ -231,8 +229,8 @@ def _slowest(code: Observed, reads: Reads) -> Reads:
     return _best((replace(reads, wait_states=wait) for wait in waits), code.error)
 
 
-def _with_constants(loads: Observed, reads: Reads) -> Reads:
-    """Whether constants are kept in lines like code, or waited for one by one, and how long then."""
+def _with_constants(loads: Measurements, reads: Reads) -> Reads:
+    """Fits whether constants are cached in lines like code or read one by one, and their wait states."""
     widths = [
         width for width in LINES if width <= reads.line_bytes and (reads.miss + 1) * width % reads.line_bytes == 0
     ]
@@ -243,29 +241,29 @@ def _with_constants(loads: Observed, reads: Reads) -> Reads:
     return _best([*apart, replace(reads, data_lines=8)], loads.error)
 
 
-def _with_lines(second: Observed, reads: Reads) -> Reads:
-    """How many lines are kept, for code and for constants, or for both together."""
-    code = [replace(reads, code_lines=n, ways=ways) for n in COUNTS for ways in WAYS if _fits(n, ways)]
+def _with_lines(second: Measurements, reads: Reads) -> Reads:
+    """Fits the number of cached lines for code and for constants, or shared by both."""
+    code = [replace(reads, code_lines=n, ways=ways) for n in COUNTS for ways in WAYS if _divides(n, ways)]
     reads = _best(code, second.only("loops").error)
     if not reads.keeps_data:
         return reads
-    apart = [replace(reads, data_lines=n) for n in COUNTS if _fits(n, reads.ways)]
+    apart = [replace(reads, data_lines=n) for n in COUNTS if _divides(n, reads.ways)]
     shared = [
-        replace(reads, data_lines=0, shared_lines=True, ways=ways) for ways in WAYS if _fits(reads.code_lines, ways)
+        replace(reads, data_lines=0, shared_lines=True, ways=ways) for ways in WAYS if _divides(reads.code_lines, ways)
     ]
     return _best([*shared, *apart], second.error)
 
 
-def _fits(lines: int, ways: int | None) -> bool:
+def _divides(lines: int, ways: int | None) -> bool:
     return ways is None or (lines % ways == 0 and lines > ways)
 
 
 def _all_fit(reads: Reads, ways: int | None) -> bool:
-    return all(not lines or _fits(lines, ways) for lines in (reads.code_lines, reads.data_lines))
+    return all(not lines or _divides(lines, ways) for lines in (reads.code_lines, reads.data_lines))
 
 
-def _improved(reads: Reads, error: Callable[[Reads], float]) -> Reads:
-    """Neighbours of a timing as long as one of them is better."""
+def _local_search(reads: Reads, error: Callable[[Reads], float]) -> Reads:
+    """Local search: moves to better neighbouring timings until there is none."""
     while True:
         better = _best([reads, *_neighbours(reads)], error)
         if better == reads:
@@ -277,7 +275,7 @@ def _neighbours(reads: Reads) -> list[Reads]:
     waits = [replace(reads, wait_states=reads.wait_states + step) for step in (-1, 1) if reads.wait_states + step >= 0]
     others = [replace(reads, prefetch=not reads.prefetch)]
     pairs = [*pairwise(COUNTS), *(pair[::-1] for pair in pairwise(COUNTS))]
-    lines = [replace(reads, code_lines=b) for a, b in pairs if reads.code_lines == a and _fits(b, reads.ways)]
-    lines += [replace(reads, data_lines=b) for a, b in pairs if reads.data_lines == a and _fits(b, reads.ways)]
+    lines = [replace(reads, code_lines=b) for a, b in pairs if reads.code_lines == a and _divides(b, reads.ways)]
+    lines += [replace(reads, data_lines=b) for a, b in pairs if reads.data_lines == a and _divides(b, reads.ways)]
     others += [replace(reads, ways=ways) for ways in WAYS if _all_fit(reads, ways)]
     return [*waits, *others, *lines]

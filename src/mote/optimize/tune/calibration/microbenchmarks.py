@@ -1,9 +1,8 @@
-"""Small programs as C whose cycles tell wait states, the size and number of lines, and prefetch apart.
+"""Generates small C programs whose cycles reveal wait states, size and number of cache lines, and prefetch.
 
-Each is one step of a firmware that runs like a model: in an emulator, or on a board with an agent. Functions and tables
-lie at multiples of `ALIGNMENT` bytes, so that lines fall equally wherever a firmware is linked. Each is executed for
-the first time in its step, and is not in a cache then.
-"""
+Each program is one step of a firmware that runs like a model: in an emulator, or on a board with an agent. Functions
+and tables are aligned to `ALIGNMENT` bytes, so that they meet cache lines equally wherever the firmware is linked. Each
+is executed for the first time in its step, so that caches are cold."""
 
 from __future__ import annotations
 
@@ -30,7 +29,7 @@ FAMILIES = {
 
 @dataclass(frozen=True)
 class Microbenchmark:
-    """A program of a family; `stride` in bytes, `count` of places, executed or loaded so many `times`."""
+    """A microbenchmark: `count` places at a distance of `stride` bytes, executed or loaded `times` times."""
 
     family: str
     stride: int
@@ -43,16 +42,16 @@ class Microbenchmark:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of flash of its code or its table, about."""
+        """Approximate flash bytes of its code or table."""
         return self.stride * self.count * (2 if self.family == "both" else 1)
 
 
 WARM_UP = Microbenchmark("warm", 4, 2, 2)
-"""A program for nothing but the code around all of them, which is in lines that are kept afterwards."""
+"""Program that only warms up the shared code, which stays cached for the following ones."""
 
 
 def first_microbenchmarks() -> list[Microbenchmark]:
-    """Programs that tell wait states, the size of lines and prefetch."""
+    """Programs that reveal wait states, line size and prefetch."""
     strides = (4, 8, 16, 32, 64, 128)
     hops = [Microbenchmark("hops", stride, 96) for stride in strides]
     loads = [Microbenchmark("loads", stride, 96) for stride in strides]
@@ -60,7 +59,8 @@ def first_microbenchmarks() -> list[Microbenchmark]:
 
 
 def line_microbenchmarks(code_line: int, data_line: int, most: int) -> list[Microbenchmark]:
-    """Programs that tell how many lines are kept, of lines that are known, in at most so many bytes of flash each."""
+    """Programs that reveal the number of cached lines, given the line sizes; each takes at most `most` bytes of
+    flash."""
     counts = [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048, 3072]
     loops = [Microbenchmark("loops", code_line, n, 2) for n in counts if n * code_line <= most]
     passes = [Microbenchmark("passes", data_line, n, 2) for n in counts if n * data_line <= most]
@@ -70,7 +70,7 @@ def line_microbenchmarks(code_line: int, data_line: int, most: int) -> list[Micr
 
 
 def firmware_of(programs: Sequence[Microbenchmark], target: Target) -> Firmware:
-    """A firmware with a step for each program."""
+    """A firmware with a step per program."""
     jump = target.core.jump
     if not jump:
         raise MoteError(
@@ -90,7 +90,7 @@ def firmware_of(programs: Sequence[Microbenchmark], target: Target) -> Firmware:
 
 
 def source(programs: Sequence[Microbenchmark], jump: str) -> str:
-    """The C of all programs and of the function that runs them."""
+    """C source of all programs and of the function that runs them."""
     steps = "".join(
         f"    {call}\n    MOTE_TRACE({n}, &sum, sizeof sum);\n" for n, call in enumerate(map(_call, programs))
     )
@@ -122,7 +122,7 @@ uint32_t microbenchmarks_run(void) {{
 
 
 def _definitions(program: Microbenchmark, jump: str) -> str:
-    """The function or the table of a program, or both."""
+    """C definitions of a program: its function, its table, or both."""
     name, text = program.name, ""
     if program.family in ("loads", "passes", "both", "warm"):
         words = max(program.stride // WORD * program.count, 1)
@@ -140,7 +140,7 @@ def _function(name: str, code: str) -> str:
 
 
 def _call(program: Microbenchmark) -> str:
-    """The statement that runs a program."""
+    """C statement that runs a program."""
     name = program.name
     load = f"sum += loaded(table_{name}, {program.stride // WORD}u, {program.count}u, {program.times}u);"
     run = f"called(code_{name}, {program.times}u);"
@@ -150,7 +150,7 @@ def _call(program: Microbenchmark) -> str:
 
 
 def glue(steps: int) -> str:
-    """The glue to the harness, and so to an agent: no inputs, and one word as output."""
+    """C glue to the test harness (and agent): no inputs, one word of output."""
     return f"""#include "harness.h"
 uint32_t microbenchmarks_run(void);
 static uint32_t result;

@@ -1,1 +1,1 @@
-"""LiteRT's integer arithmetic in PyTorch, bit for bit: many samples at once, on any device."""
+"""Bit-exact integer arithmetic of LiteRT in PyTorch, batched, on any device."""

@@ -18,7 +18,7 @@ from mote.ir.graph.types import DType, Rounding
 from mote.ir.ops.elementwise.quantize import Dequantize, Quantize
 
 SHORT = (DType.INT8, DType.INT16)
-"""Types whose numbers are exact in single precision."""
+"""Types whose values are exact in single precision."""
 
 
 def in_steps(x: Value, like: Tensor, rounding: Rounding = Rounding.ONCE, factor: float | None = None) -> Ints:
@@ -56,7 +56,7 @@ def step(g: Graph, op: Op, values: Operands) -> tuple[Value, ...]:
 
 
 def constant(t: Tensor, device: torch.device) -> Value:
-    """A constant, as a value of one sample."""
+    """Value of a constant for one sample."""
     assert t.data is not None
     data = np.asarray(t.data, np.int64 if t.dtype.integer else t.data.dtype)
     return torch.from_numpy(np.array(data)).to(device).unsqueeze(0)

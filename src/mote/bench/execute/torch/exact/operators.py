@@ -44,22 +44,22 @@ from mote.ir.ops.windows.resize import ONE, ResizeBilinear, ResizeNearest
 from mote.ir.ops.windows.transpose_conv import TransposeConv
 
 Exact = Callable[[Graph, Any, Operands], Ints | tuple[Ints, ...]]
-"""An integer operator; all values are int64."""
+"""Implementation of an integer operator; all values are int64."""
 
 
 WHOLE = 1 << 24
-"""Whole numbers below it are exact in single precision."""
+"""Integers below this are exact in single precision."""
 PART = 1 << 15
-"""Elements that are requantized at once."""
+"""Number of elements requantized per chunk."""
 
 
 def on(x: Value, values: NDArray[Any] | int) -> Ints:
-    """Integers on the device of a value."""
+    """Moves integers to the device of a value."""
     return torch.as_tensor(np.asarray(values, np.int64), device=x.device)
 
 
 def exact_products(x: Value) -> Any:
-    """Disables inexact algorithms (TF32, Winograd) for convolutions."""
+    """Context manager: disables inexact convolution algorithms (TF32, Winograd)."""
     return torch.backends.cudnn.flags(enabled=False) if x.is_cuda else torch.backends.nnpack.flags(enabled=False)
 
 
@@ -75,8 +75,8 @@ def layer(g: Graph, op: Conv2D | GroupedConv2D | DepthwiseConv2D | TransposeConv
 
 
 def unfolded_sums(op: Conv2D | DepthwiseConv2D, x: Value, w: Value) -> Value:
-    """Accumulators of a layer by one product over all windows: an accelerator that may only use exact algorithms for
-    convolutions takes the samples one by one."""
+    """Accumulators of a layer as one matrix product over all windows (im2col): with exact algorithms only, accelerators
+    process convolutions sample by sample."""
     axes = op.vertical, op.horizontal
     seen = padded(images(x), axes)
     for dim, axis in enumerate(axes, 2):
@@ -92,7 +92,7 @@ def unfolded_sums(op: Conv2D | DepthwiseConv2D, x: Value, w: Value) -> Value:
 
 
 def _small(g: Graph, op: Op, x: Value, w: Value) -> bool:
-    """Whether single precision is exact on this device: no sum of some products can be above its whole numbers."""
+    """Whether single precision is exact on this device, because no sum of products can exceed its exact integers."""
     if x.is_cuda or isinstance(op, TransposeConv):
         return False
     t, axis = op.input(g), 4 if isinstance(op, DepthwiseConv2D) else 1
@@ -132,7 +132,7 @@ def finish(g: Graph, op: Any, sums: Value, values: Operands) -> Ints:
 def _finish_small(
     sums: Value, offsets: Ints, mult: Ints, shift: Ints, zero_point: int, limits: tuple[int, int]
 ) -> Ints:
-    """Requantizes accumulators that cannot overflow, in parts that stay in the cache of a processor."""
+    """Requantizes accumulators that cannot overflow, in chunks that stay in the CPU cache."""
     rows = max(PART * len(sums) // sums.numel(), 1)
     bias = offsets.to(torch.float64)
     parts = [
@@ -164,7 +164,7 @@ def product(g: Graph, op: MatrixProduct, values: Operands) -> Ints:
 
 
 def steps(g: Graph, op: Op, values: Operands) -> list[Ints]:
-    """Operands without zero points, broadcast against each other."""
+    """Operands minus their zero points, broadcast against each other."""
     return aligned(*(given(values, p) - op.input(g, p).zero_point for p in range(2)))
 
 
@@ -286,7 +286,7 @@ EXACT: dict[type, Exact] = {
     Unary: tabled,
     **moves.TWINS,
 }
-"""Integer operators by class, which covers subclasses."""
+"""Integer implementations by operator class, which cover subclasses."""
 
 
 def exact(g: Graph, op: Op) -> Exact:

@@ -17,12 +17,12 @@ TWINS: dict[type, Twin] = {
     **recurrent.TWINS,
     **windows.TWINS,
 }
-"""PyTorch implementations by class, which covers subclasses."""
+"""PyTorch implementations by operator class, which cover subclasses."""
 
 
 def twin(graph: Graph, op: Op) -> Twin:
-    """The PyTorch implementation of an operator; an error names the layer where there is none. Operators without float
-    outputs fall back to the reference, as nothing is differentiated."""
+    """The PyTorch implementation of an operator; raises an error with the layer if there is none. Operators without
+    float outputs use the reference, as nothing is differentiated."""
     function = next((TWINS[kind] for kind in type(op).__mro__ if kind in TWINS), None)
     if function is not None:
         return function

@@ -18,7 +18,7 @@ from mote.ir.ops.reductions.softmax import Softmax
 
 
 def vector_sums(x: Value, w: Value) -> Value:
-    """[samples, vectors, depth] times [1, channels, depth], or per-sample weights."""
+    """Product of [samples, vectors, depth] and [1, channels, depth], or per-sample weights."""
     return x.reshape(x.shape[0], -1, w.shape[-1]) @ w.transpose(-1, -2)
 
 
@@ -29,7 +29,7 @@ def fully_connected(g: Graph, op: FullyConnected | Projection, values: Operands)
 
 
 def operands(op: MatrixProduct, left: Value, right: Value) -> tuple[Value, Value]:
-    """Operands as [samples, .., rows, depth] and [samples, .., depth, columns]."""
+    """Operands of a matrix product as [samples, .., rows, depth] and [samples, .., depth, columns]."""
     if isinstance(op, HeadMatmul):
         left, right = left.transpose(1, 2), right.transpose(1, 2)
         return left, right.transpose(2, 3) if op.right_turned else right
@@ -73,7 +73,7 @@ def standardized(g: Graph, op: Standardize, values: Operands) -> Value:
 
 
 def distances(g: Graph, op: Distances, values: Operands) -> Value:
-    """[samples, .., depth] and [1, count, depth]: the gradient of a Euclidean distance of zero is zero."""
+    """Euclidean distances between [samples, .., depth] and [1, count, depth], with zero gradient at zero distance."""
     x, vectors, weights = given(values, 0), given(values, VECTORS), optional(values, WEIGHTS)
     differences = x.reshape(x.shape[0], -1, 1, x.shape[-1]) - vectors.unsqueeze(1)
     weights = torch.ones_like(vectors) if weights is None else weights

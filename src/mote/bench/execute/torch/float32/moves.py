@@ -1,4 +1,4 @@
-"""Operators that only move elements, for floats and integers alike."""
+"""Data movement operators, for floats and integers alike."""
 
 from __future__ import annotations
 

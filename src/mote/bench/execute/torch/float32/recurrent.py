@@ -1,4 +1,4 @@
-"""Recurrent layers, time step by time step. Sequences start from given states, or from zeros."""
+"""Recurrent layers, time step by time step, from given initial states or zeros."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def sequence(g: Graph, op: Recurrent, values: Operands) -> Value:
 
 
 def _products(values: Operands, x: Value, h: Value, lines: int | None = None) -> Value:
-    """Input products plus recurrent products for a number of rows, and the bias."""
+    """Input products plus recurrent products for some rows of the weights, plus bias."""
     w, r, bias = given(values, WEIGHTS)[0], given(values, RECURRENT)[0], given(values, BIAS)[0]
     more = h @ r[:lines].T
     return x @ w.T + bias[: len(w)] + functional.pad(more, (0, len(w) - more.shape[1]))
@@ -122,7 +122,7 @@ def _gru(op: Gru, x: Value, states: list[Value], values: Operands) -> list[Value
 
 
 STEPS: dict[type, Callable[..., list[Value]]] = {RnnSequence: _rnn, LstmSequence: _lstm, Gru: _gru}
-"""The next states after one more input."""
+"""Step functions by recurrent operator: next states from one more input."""
 
 
 def lstm(g: Graph, op: Lstm, values: Operands) -> tuple[Value, ...]:

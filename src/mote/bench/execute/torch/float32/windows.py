@@ -1,7 +1,7 @@
 """Convolutions, pooling and resizing.
 
-Accumulators (without bias and activation) are functions of their own: for integers in double precision they are exact,
-and `mote.bench.execute.torch.exact` requantizes them as LiteRT does."""
+Accumulators (without bias and activation) are separate functions: in double precision they are exact for integers, and
+`mote.bench.execute.torch.exact` requantizes them as LiteRT does."""
 
 from __future__ import annotations
 
@@ -53,14 +53,14 @@ def sums_of(g: Graph, op: Layer, x: Value, w: Value) -> Value:
 
 
 def _spread(op: TransposeConv, x: Value, w: Value) -> Value:
-    """Transposed convolution: scatters each pixel over the outputs that it reaches."""
+    """Transposed convolution: adds each input pixel's contributions to the outputs it reaches."""
     axes = op.vertical, op.horizontal
     whole = functional.conv_transpose2d(images(x), w[0].permute(3, 0, 1, 2), stride=strides(axes))
     return like_images(_cut(whole, [axis.before for axis in axes], op.size), x.shape[0])
 
 
 def _cut(whole: Value, begins: list[int], sizes: tuple[int, ...]) -> Value:
-    """Crops from `begins` along the last axes, with zeros beyond the end."""
+    """Crops the last axes from `begins`, with zeros beyond the end."""
     for axis, (begin, size) in enumerate(zip(begins, sizes, strict=True), whole.dim() - len(sizes)):
         missing = max(begin + size - whole.shape[axis], 0)
         around = [0, 0] * (whole.dim() - 1 - axis) + [0, missing]

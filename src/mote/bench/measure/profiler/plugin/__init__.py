@@ -1,4 +1,4 @@
-"""A QEMU plug-in, built by the host's C compiler, that traces blocks and loads from flash."""
+"""Builds a QEMU plug-in with the host's C compiler that traces blocks and loads from flash."""
 
 from __future__ import annotations
 
@@ -13,11 +13,12 @@ from mote.hardware.toolchain.compilers import compile_or_raise
 
 SOURCE = Path(__file__).parent / "follow.c"
 _FIRST_OF_INTERFACE_2 = 9
-"""QEMU 9 and later take plug-ins for version 2 of the interface only; this one uses the common part."""
+"""First QEMU version that only loads plug-ins for version 2 of the interface; this plug-in uses what both versions
+share."""
 
 
 def plugin(emulator: Emulator, folder: Path) -> Path | None:
-    """The plug-in for a QEMU, built in a folder; None where no C compiler can build it."""
+    """Path of the plug-in for a QEMU, built in a folder; None if there is no C compiler for it."""
     output = folder / "follow.so"
     try:
         compiler = find_compiler(targets.load("host"))

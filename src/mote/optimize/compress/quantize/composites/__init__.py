@@ -1,5 +1,5 @@
-"""Layers whose integer form is a composition of several operators: calibration of their internal values, and how they
-are written."""
+"""Composite layers, which are quantized to several operators: calibration of intermediate values, and writing of the
+operators."""
 
 from __future__ import annotations
 
@@ -16,20 +16,21 @@ from mote.ir.ops.recurrent.sequences import LstmSequence
 from mote.ir.ops.recurrent.svdf import Svdf
 from mote.ir.ops.reductions.layer_norm import RootMeanSquare, Standardize
 from mote.optimize.compress.quantize.composites import gru, lstm, norms, svdf
-from mote.optimize.compress.quantize.composites.scope import CompositeBuilder, Inside, See
+from mote.optimize.compress.quantize.composites.scope import CompositeBuilder, Inside, ObserveCallback
 
 Given = Mapping[int, tuple[DType, Quantization | None]]
-"""Type and quantization of inputs beside the first, by position; None: the output's quantization."""
+"""Required type and quantization of inputs other than the first, by position; None: the quantization of the output."""
 
 
 @dataclass(frozen=True)
 class Composite:
-    """A kind of composite layers."""
+    """Functions to quantize a kind of composite layer."""
 
     problem: Callable[[Graph, Any], str | None]
-    """Returns the reason why a layer has no integer form, or None."""
-    trace: Callable[[Graph, Any, Sequence[Array | None], int, See], None]
-    """Reports internal values for stacked samples (see `mote.bench.execute.batch`)."""
+    """Returns why a layer cannot be quantized, or None."""
+    trace: Callable[[Graph, Any, Sequence[Array | None], int, ObserveCallback], None]
+    """Computes a layer in float on batched samples (see `mote.bench.execute.batch`) and passes its intermediate values
+    to a callback."""
     write: Callable[[CompositeBuilder, Any], None]
     given: Callable[[Graph, Any, Inside], Given] = lambda graph, op, inside: {}
 

@@ -1,7 +1,7 @@
-"""GRU layers as a loop of integer operators over the time steps.
+"""Quantizes GRU layers to a loop of integer operators over time steps.
 
-LiteRT has no GRU operator. Inside the loop activations are int16 and weights int8: an int8 state would lose small
-updates to rounding."""
+LiteRT has no GRU operator. In the loop activations are int16 and weights int8: an int8 state would lose small updates
+to rounding."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ from mote.ir.ops.moves.slice import Slice
 from mote.ir.ops.recurrent.gates import HYPERBOLIC, SIGMOID
 from mote.ir.ops.recurrent.gru import Gru
 from mote.ir.ops.recurrent.sequences import BIAS, HIDDEN, RECURRENT, WEIGHTS, RecurrentOutput
-from mote.optimize.compress.quantize.composites.scope import CompositeBuilder, Inside, See
+from mote.optimize.compress.quantize.composites.scope import CompositeBuilder, Inside, ObserveCallback
 from mote.optimize.compress.quantize.composites.sequence import by_time, in_order, states_of
 from mote.optimize.compress.quantize.encode import bias_steps, one_scale, steps, weight_scales, weight_steps
 
 SHARE = one_scale(1 / 32768, 0)
-"""The scale that LiteRT requires for int16 outputs of LOGISTIC and TANH."""
+"""Output scale that LiteRT requires of int16 LOGISTIC and TANH."""
 SATURATED = 8.0
-"""Gate functions are saturated beyond this."""
+"""Gate inputs beyond this are clipped: the gate functions are saturated there."""
 
 
 def problem(graph: Graph, op: Gru) -> str | None:
@@ -54,7 +54,7 @@ def given(graph: Graph, op: Gru, inside: Inside) -> dict[int, tuple[DType, Quant
     return {} if op.tensor(graph, HIDDEN) is None else {HIDDEN: (DType.INT16, state_scale(inside))}
 
 
-def trace(graph: Graph, op: Gru, values: Sequence[Array | None], samples: int, see: See) -> None:
+def trace(graph: Graph, op: Gru, values: Sequence[Array | None], samples: int, see: ObserveCallback) -> None:
     (h,) = states_of(graph, op, values, samples)
     units = h.shape[1]
     w, r, bias = (np.asarray(values[p], np.float64) for p in (WEIGHTS, RECURRENT, BIAS))
@@ -87,7 +87,7 @@ def write(scope: CompositeBuilder, op: Gru) -> None:
     if many:
         zeros = np.full(y.shape, y.zero_point, y.dtype.numpy)
         begin += [_plain(scope, "place", place).id, scope.hold("outputs", y.shape, y.dtype, y.quant, zeros).id]
-    body, condition = _Turn(scope, op, state), _Turn(scope, op, state)
+    body, condition = _LoopBody(scope, op, state), _LoopBody(scope, op, state)
     number, x, h, at, out = body.enter(many)
     now = body.scope.add(Gather, [x.id, number.id], body.scope.like(x, "now", (batch, x.shape[-1])), axis=axis)
     new = body.step(now, h)
@@ -115,7 +115,7 @@ def write(scope: CompositeBuilder, op: Gru) -> None:
 
 
 def _plain(scope: CompositeBuilder, what: str, data: Array) -> Tensor:
-    """An unquantized constant."""
+    """Adds an unquantized int32 constant."""
     return scope.hold(what, data.shape, DType.INT32, None, data)
 
 
@@ -128,15 +128,16 @@ def _begin(scope: CompositeBuilder, op: Gru, shape: tuple[int, int], state: Quan
 def _results(
     scope: CompositeBuilder, shape: tuple[int, int], state: Quantization, out: Tensor | None
 ) -> tuple[int, ...]:
-    """The loop's results, of which the outputs of all steps are the layer's."""
+    """Output tensors of the loop: final counter and state, and if requested the final write position and the outputs of
+    all steps."""
     results = [scope.hold("last step", (), DType.INT32), scope.hold("last state", shape, DType.INT16, state)]
     if out is not None:
         results += [scope.hold("last place", (3,), DType.INT32), out]
     return tuple(t.id for t in results)
 
 
-class _Turn:
-    """The body of the loop."""
+class _LoopBody:
+    """Builds the body (or the condition) of the WHILE loop."""
 
     def __init__(self, outer: CompositeBuilder, op: Gru, state: Quantization) -> None:
         self.outer, self.op, self.state = outer, op, state
@@ -145,7 +146,7 @@ class _Turn:
         (self.batch, _), self.units = op.batch_and_time(outer.graph), op.units(outer.graph)
 
     def enter(self, many: bool) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
-        """Adds the inputs of the body: step index, sequence, state, and the outputs so far."""
+        """Adds the loop's input tensors: step index, sequence, state, write position and outputs so far."""
         x, y = self.outer.x, self.outer.y
         number = self.scope.hold("step", (), DType.INT32)
         h = self.scope.hold("state", (self.batch, self.units), DType.INT16, self.state)
@@ -164,7 +165,7 @@ class _Turn:
         return self.scope.add(Add, [t.id, one.id], self.scope.hold("next", t.shape, DType.INT32))
 
     def stored(self, out: Tensor, at: Tensor, h: Tensor, axis: int) -> Tensor:
-        """Stores one more step in the outputs."""
+        """Writes a state into the outputs at the current position."""
         s = self.scope
         kind = Rescale if out.dtype != DType.INT8 or h.dtype != DType.INT8 else RequantizeInt8
         shown = s.add(kind, [h.id], s.hold("shown", h.shape, out.dtype, out.quant))
@@ -173,7 +174,7 @@ class _Turn:
         return s.add(DynamicUpdateSlice, [out.id, line.id, at.id], s.like(out, "outputs, one more"))
 
     def step(self, now: Tensor, h: Tensor) -> Tensor:
-        """Computes the next state."""
+        """Adds the operators of one GRU step; returns the next state."""
         s, op, units = self.scope, self.op, self.units
         if now.dtype == DType.INT8:
             low, high = ((end - now.zero_point) * now.scale for end in now.dtype.limits)
@@ -200,7 +201,7 @@ class _Turn:
         return s.add(Add, [fresh.id, kept.id], s.like(h, "next state"))
 
     def product(self, what: str, x: Tensor, weights: Array, bias: Array | None) -> Tensor:
-        """Fully connected layer with int8 weights."""
+        """Adds a fully connected layer with int8 weights."""
         s = self.scope
         scales = weight_scales(weights, 0, 127, bias, x.scale)
         zeros = np.zeros(len(scales), np.int64)
@@ -214,13 +215,13 @@ class _Turn:
         return s.add(FullyConnected, [*inputs, *[ABSENT] * (3 - len(inputs))], made)
 
     def sum(self, what: str, a: Tensor, b: Tensor) -> Tensor:
-        """Gate input, clipped to where the gate saturates."""
+        """Adds the sum of two tensors as a gate's input, clipped to where the gate saturates."""
         low, high = self.scope.inside[what]
         quant = steps(max(low, -SATURATED), min(high, SATURATED), DType.INT16)
         return self.scope.add(Add, [a.id, b.id], self.scope.hold(what, a.shape, DType.INT16, quant))
 
     def part(self, t: Tensor, first: int, end: int) -> Tensor:
-        """Slices some blocks of units."""
+        """Adds a slice of gate blocks `first` to `end`, each of `units` columns."""
         shape = (self.batch, (end - first) * self.units)
         how = {"begin": (0, first * self.units), "size": shape, "strides": (1, 1), "shape": shape}
         return self.scope.add(Slice, [t.id], self.scope.like(t, f"units {first} to {end}", shape), **how)

@@ -1,5 +1,5 @@
-"""LSTM layers for LiteRT's integer kernel: int8 weights and outputs, gates in Q3.12, int16 cells with power-of-two
-scales."""
+"""Quantizes LSTM layers for LiteRT's integer kernel: int8 weights and outputs, gates in Q3.12, int16 cell state with a
+power-of-two scale."""
 
 from __future__ import annotations
 
@@ -32,20 +32,20 @@ from mote.ir.ops.recurrent.lstm_operands import (
     PROJECTION_BIAS,
 )
 from mote.ir.ops.recurrent.sequences import LstmSequence, RecurrentOutput
-from mote.optimize.compress.quantize.composites.scope import CompositeBuilder, Inside, See
+from mote.optimize.compress.quantize.composites.scope import CompositeBuilder, Inside, ObserveCallback
 from mote.optimize.compress.quantize.composites.sequence import by_time, in_order, states_of
 from mote.optimize.compress.quantize.encode import one_scale, weight_scales
 
 MOST_BITS = 6
-"""Most integer bits of a cell that LiteRT accepts."""
+"""Maximum integer bits of the cell state that LiteRT accepts."""
 NORM_BITS = 10
-"""Fraction bits of layer-normalization weights."""
+"""Fractional bits of layer normalization weights."""
 BLOCKS = {INPUT: 0, OUTPUT: 1, FORGET: 2, CELL: 3}
-"""Order of the gates in ONNX weights; peepholes of the first three have the same order."""
+"""Row block of each gate in ONNX weights; peepholes are ordered alike, without the cell gate."""
 
 
 def cell_scale(inside: Inside) -> Quantization:
-    """The smallest power-of-two scale with which int16 holds the calibrated cells."""
+    """Smallest power-of-two scale with which int16 covers the calibrated cell state."""
     most = max(map(abs, inside["cell"])) * 32768 / 32767
     bits = math.ceil(math.log2(most)) if most > 0 else 0
     return one_scale(2.0 ** (min(max(bits, 0), MOST_BITS) - 15), 0)
@@ -60,12 +60,14 @@ def sequence_problem(graph: Graph, op: LstmSequence) -> str | None:
 
 
 def sequence_given(graph: Graph, op: LstmSequence, inside: Inside) -> dict[int, tuple[DType, Quantization | None]]:
-    """Initial states of a sequence: the last output, with the scale of outputs, and the cells."""
+    """Type and quantization of given initial states: hidden state as the output, cell state as int16."""
     states = {sequences.HIDDEN: (DType.INT8, None), sequences.CELL: (DType.INT16, cell_scale(inside))}
     return {p: how for p, how in states.items() if op.tensor(graph, p) is not None}
 
 
-def sequence_trace(graph: Graph, op: LstmSequence, values: Sequence[Array | None], samples: int, see: See) -> None:
+def sequence_trace(
+    graph: Graph, op: LstmSequence, values: Sequence[Array | None], samples: int, see: ObserveCallback
+) -> None:
     states = states_of(graph, op, values, samples)
     for x in in_order(by_time(graph, op, values, samples), op.backward):
         states = op.step(x, states, values)
@@ -73,8 +75,8 @@ def sequence_trace(graph: Graph, op: LstmSequence, values: Sequence[Array | None
 
 
 def write_sequence(scope: CompositeBuilder, op: LstmSequence) -> None:
-    """A backward layer reads a reversed sequence. With coupled gates ONNX has the input gate and TFLite the forget
-    gate, which is the sigmoid of the negated argument."""
+    """Quantizes an ONNX LSTM. A backward layer reads a reversed sequence. With coupled gates ONNX stores the input gate
+    and TFLite the forget gate, which is the sigmoid of the negated argument."""
     units, y = op.units(scope.graph), scope.y
     sign = {gate: np.float32(1) for gate in GATES}
     rows = {gate: slice(block * units, (block + 1) * units) for gate, block in BLOCKS.items()}
@@ -105,7 +107,7 @@ def write_sequence(scope: CompositeBuilder, op: LstmSequence) -> None:
 
 
 def _begin(scope: CompositeBuilder, op: LstmSequence, position: int, dtype: DType, quant: Quantization | None) -> int:
-    """Initial state of a sequence: the given one, or zeros."""
+    """Initial state: the layer's input, or a constant of zeros."""
     if op.tensor(scope.graph, position) is not None:
         return scope.inputs[position]
     assert quant is not None
@@ -115,12 +117,12 @@ def _begin(scope: CompositeBuilder, op: LstmSequence, position: int, dtype: DTyp
 
 
 def _intermediates(hidden: Tensor) -> tuple[tuple[float, int], ...]:
-    """Quantization of the intermediates without layer normalization and projection."""
+    """Quantization of LiteRT's intermediates, without layer normalization and projection."""
     return (*((0.0, 0),) * len(GATES), (hidden.scale, hidden.zero_point))
 
 
 def _constants(scope: CompositeBuilder, reals: dict[int, Array], *, normalized: bool) -> dict[int, int]:
-    """The quantized constants of gates, by position."""
+    """Adds the quantized constants of the gates; returns their ids by input position."""
     constants: dict[int, int] = {}
     for gate in GATES:
         if 1 + gate not in reals:
@@ -146,7 +148,7 @@ def layer_problem(graph: Graph, op: Lstm) -> str | None:
     return None if real else "its weights are integers already"
 
 
-def layer_trace(graph: Graph, op: Lstm, values: Sequence[Array | None], samples: int, see: See) -> None:
+def layer_trace(graph: Graph, op: Lstm, values: Sequence[Array | None], samples: int, see: ObserveCallback) -> None:
     (batch, _), outputs = op.batch_and_time(graph), (op.input(graph, p).size for p in (HIDDEN, MEMORY))
     h, c = (
         np.asarray(values[p], np.float64).reshape(samples * batch, size // batch)
@@ -158,7 +160,7 @@ def layer_trace(graph: Graph, op: Lstm, values: Sequence[Array | None], samples:
 
 
 def write_layer(scope: CompositeBuilder, op: Lstm) -> None:
-    """Quantizes TFLite's LSTM; its states stay states."""
+    """Quantizes TFLite's LSTM operator, which keeps its state tensors."""
     graph, y = scope.graph, scope.y
     tensors = ((p, op.tensor(graph, p)) for p in range(1, len(op.inputs)))
     reals = {p: t.data for p, t in tensors if t is not None and t.data is not None}

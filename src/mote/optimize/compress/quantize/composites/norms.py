@@ -1,8 +1,8 @@
-"""Layer and RMS normalization from int16 operators of LiteRT.
+"""Quantizes layer and RMS normalization to int16 operators of LiteRT.
 
-LiteRT has no integer operator for them, and its integer RSQRT is a table of 512 lines, too few for small variances. So
-the deviation of each vector is the root (SQRT) of its mean square, and its reciprocal a quotient (DIV), one for each
-vector; elements are only multiplied and added."""
+LiteRT has no integer operator for them, and its integer RSQRT is a table of 512 entries, too coarse for small
+variances. So each vector's deviation is computed by SQRT of its mean square and the reciprocal by DIV; elements are
+only multiplied and added."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ from mote.ir.ops.elementwise.quantize import Rescale
 from mote.ir.ops.elementwise.unary_math import Sqrt
 from mote.ir.ops.reductions.layer_norm import BIAS, SCALE, RootMeanSquare, Standardize
 from mote.ir.ops.reductions.mean import Mean
-from mote.optimize.compress.quantize.composites.scope import CompositeBuilder, See
+from mote.optimize.compress.quantize.composites.scope import CompositeBuilder, ObserveCallback
 from mote.optimize.compress.quantize.encode import in_steps, one_scale, steps
 
 MOST_APART = 1024.0
-"""Upper bound for the ratio of the largest to the smallest deviation that is distinguished."""
+"""Ratio of largest to smallest deviation that is resolved."""
 
 
 def problem(graph: Graph, op: Standardize) -> str | None:
     return None
 
 
-def trace(graph: Graph, op: Standardize, values: Sequence[Array | None], samples: int, see: See) -> None:
+def trace(graph: Graph, op: Standardize, values: Sequence[Array | None], samples: int, see: ObserveCallback) -> None:
     x = np.asarray(values[0], np.float64).reshape(-1, op.input(graph).channels)
     mean = np.zeros((len(x), 1)) if isinstance(op, RootMeanSquare) else x.mean(axis=1, keepdims=True)
     centred = x - mean
@@ -50,7 +50,7 @@ def write(scope: CompositeBuilder, op: Standardize) -> None:
     shape, y = scope.x.shape, scope.y
     one = (*shape[:-1], 1)
     lines = {"axes": (len(shape) - 1,), "keep_dims": True}
-    x = _widened(scope)
+    x = _input_as_int16(scope)
     if isinstance(op, RootMeanSquare):
         centred = x
     else:
@@ -74,22 +74,22 @@ def write(scope: CompositeBuilder, op: Standardize) -> None:
         scope.add(Rescale, [product.id], y)
 
 
-def _widened(scope: CompositeBuilder) -> Tensor:
-    """The layer's input as int16."""
+def _input_as_int16(scope: CompositeBuilder) -> Tensor:
+    """The layer's input rescaled to int16."""
     if scope.x.dtype == DType.INT16:
         return scope.x
     return scope.add(Rescale, [scope.x.id], scope.hold("widened", scope.x.shape, DType.INT16, _wide(scope.x)))
 
 
 def _wide(t: Tensor) -> Quantization:
-    """The int16 scale that covers an int8 tensor's range."""
+    """int16 quantization that covers an int8 tensor's range."""
     low, high = ((end - t.zero_point) * t.scale for end in t.dtype.limits)
     return steps(low, high, DType.INT16)
 
 
 def _reciprocal(scope: CompositeBuilder, deviation: Tensor) -> Tensor:
-    """The reciprocal of the deviation, which is bounded below by the calibrated minimum. LiteRT's quotients are defined
-    for numerators whose scale is 2^14 to 2^16 times the product of the other ones: 1 is so many steps of it."""
+    """Adds the reciprocal of the deviation, bounded below by the calibrated minimum. LiteRT defines DIV for numerator
+    scales of 2^14 to 2^16 times the product of the other scales, so the constant 1 is stored as `count` steps."""
     most = scope.inside["deviation"][1]
     least = max(1 / scope.inside["reciprocal"][1], most / MOST_APART)
     quant = deviation.quant

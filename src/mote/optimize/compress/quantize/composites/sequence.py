@@ -1,4 +1,4 @@
-"""Sequences of stacked samples, time step by time step."""
+"""Time steps and initial states of recurrent layers on batched samples."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from mote.ir.ops.recurrent.sequences import Floats, Recurrent
 
 
 def by_time(graph: Graph, op: Recurrent | LstmLayer, values: Sequence[Array | None], samples: int) -> Floats:
-    """Inputs as [time, sequences of all samples, inputs]."""
+    """Inputs of a recurrent layer as [time, sequences of all samples, inputs]."""
     x = np.asarray(values[0], np.float64).reshape(samples, *op.input(graph).shape)
     steps = np.moveaxis(x, 1 if op.time_major else 2, 0)
     return steps.reshape(len(steps), -1, x.shape[-1])
@@ -24,7 +24,7 @@ def in_order(steps: Floats, backward: bool) -> Iterable[Floats]:
 
 
 def states_of(graph: Graph, op: Recurrent, values: Sequence[Array | None], samples: int) -> list[Floats]:
-    """Initial states of the sequences of all samples."""
+    """Initial states for the sequences of all samples."""
     (batch, _), units = op.batch_and_time(graph), op.units(graph)
     states = []
     for position in op.states:

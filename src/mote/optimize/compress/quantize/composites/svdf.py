@@ -1,4 +1,4 @@
-"""SVDF for LiteRT's integer kernel: int8 filters, int16 states and time weights."""
+"""Quantizes SVDF for LiteRT's integer kernel: int8 filters, int16 state and time weights."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from mote.ir.graph import Graph
 from mote.ir.graph.tensor import Array
 from mote.ir.graph.types import DType
 from mote.ir.ops.recurrent.svdf import BIAS, STATE, Svdf
-from mote.optimize.compress.quantize.composites.scope import CompositeBuilder, See
+from mote.optimize.compress.quantize.composites.scope import CompositeBuilder, ObserveCallback
 from mote.optimize.compress.quantize.encode import steps
 
 MOST_SUM = 32767
-"""Bound for the sum of absolute time weights of a unit: accumulated int16 products fit 31 bits."""
+"""Maximum sum of absolute time weights of a unit, so that accumulated int16 products fit 31 bits."""
 
 
-def trace(graph: Graph, op: Svdf, values: Sequence[Array | None], samples: int, see: See) -> None:
+def trace(graph: Graph, op: Svdf, values: Sequence[Array | None], samples: int, see: ObserveCallback) -> None:
     x, w, kept = values[0], values[1], values[STATE]
     assert x is not None and w is not None and kept is not None
     see("state", kept)

@@ -1,1 +1,1 @@
-"""Refinement of quantized weights and biases on calibration data."""
+"""Refines quantized weights and biases on calibration data (adaptive rounding, bias correction)."""

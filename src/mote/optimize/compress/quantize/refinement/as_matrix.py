@@ -1,8 +1,7 @@
-"""Layers as products of matrices: their weights in groups of rows, and the inputs that these are multiplied with.
+"""Layers as matrix products: weights as groups of rows, and im2col of their inputs.
 
-A group is output channels that read the same inputs: a convolution or a fully connected layer has one, a depthwise
-convolution one for each channel of its input.
-"""
+A group is a set of output channels that read the same inputs: a convolution or fully connected layer is one group, a
+depthwise convolution has one per input channel."""
 
 from __future__ import annotations
 

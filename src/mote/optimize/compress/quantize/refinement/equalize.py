@@ -1,15 +1,13 @@
-"""Cross-layer equalization: divides a channel of one layer by a factor and multiplies the weights of the next that read
-it.
+"""Cross-layer equalization: divides a channel of one layer by a factor and multiplies the next layer's weights that
+read it.
 
-An int8 activation has one scale, so a channel of small values is left with few steps. Where nothing between two layers
-minds a positive factor (rectifiers, pools, moves), the first can divide its channel by it and the second multiply: the
-network computes the same, but for the last bits of floats, and every channel may use the whole range. What is gained
-for activations may be lost for weights of the second layer, whose columns then differ: among factors that make
-activations alike, weights alike, and all between, those with the least expected noise are taken, and none where nothing
-is better.
+An int8 activation has a single scale, so that channels of small values get few quantization steps. If only positively
+homogeneous operators (ReLU, pooling, data movement) are between two layers, factors can be moved across without
+changing the network, and every channel can use the full range. But weights of the second layer may quantize worse.
+Candidates between equalizing activations and equalizing weights are tried, and the one with least expected noise is
+used, if any is clearly better.
 
-RELU6 and other activations with an upper bound do not commute with factors: a factor would move the bound, and the
-operators have one bound for all channels. Layers before them are left alone."""
+RELU6 and other bounded activations do not commute with factors, so layers before them are not equalized."""
 
 from __future__ import annotations
 
@@ -34,24 +32,25 @@ from mote.ir.ops.windows.conv import Conv2D
 from mote.ir.ops.windows.depthwise import DepthwiseConv2D
 from mote.ir.ops.windows.pool import AveragePool, MaxPool
 from mote.ir.ops.windows.resize import ResizeBilinear, ResizeNearest
-from mote.optimize.compress.quantize.statistics import Numbers, Seen
+from mote.optimize.compress.quantize.statistics import Numbers, TensorStatistics
 from mote.optimize.compress.quantize.types.precision import Precision
 
 Layer = Conv2D | DepthwiseConv2D | FullyConnected
 BETWEEN = (Relu, LeakyRelu, MaxPool, AveragePool, Mean, ReduceMax, Pad, Reshape, ResizeNearest, ResizeBilinear)
-"""Positively homogeneous operators: f(a x) = a f(x) for a > 0, channel by channel."""
+"""Positively homogeneous per-channel operators: f(a x) = a f(x) for a > 0."""
 UNBOUNDED = (Activation.NONE, Activation.RELU)
 POWERS = (0.0, 0.25, 0.5, 0.75, 1.0)
-"""Exponents of activation and weight ranges that factors are tried with."""
+"""Candidate exponents of activation ranges and of weight ranges in the factors."""
 FURTHEST = 64.0
-"""Limit for the ratio of factors: values in use may exceed those of calibration data."""
+"""Maximum ratio between factors, since values in use may exceed those of calibration data."""
 WORTH = 0.85
-"""Factors are used only if they leave at most this part of the expected noise."""
+"""Factors are applied only if expected noise falls to at most this share."""
 
 
 @dataclass(frozen=True, eq=False)
 class Pair:
-    """Two layers, and the channel of the first that each index on the last axis of the second one's weights reads."""
+    """Two layers to equalize; `channels` is the first layer's channel that each index on the last axis of the second
+    layer's weights reads."""
 
     first: Layer
     second: Layer
@@ -63,12 +62,12 @@ def pairs(graph: Graph) -> list[Pair]:
     return [pair for op in graph.ops if isinstance(op, Layer) and (pair := _pair(graph, op)) is not None]
 
 
-def equalized(graph: Graph, seen: Mapping[int, Seen], precision: Precision = Precision.INT8) -> Graph:
-    """The equalized float graph for a precision. `seen` are calibration statistics of the graph in normal form; they
-    must be collected again afterwards."""
+def equalized(graph: Graph, statistics: Mapping[int, TensorStatistics], precision: Precision = Precision.INT8) -> Graph:
+    """The equalized float graph. `statistics` are calibration statistics of the original graph; they must be collected
+    again afterwards."""
     for pair in pairs(graph):
-        if pair.first.outputs[0] in seen and pair.second.inputs[0] in seen:
-            graph = _with_factors(graph, pair, _factors(graph, pair, seen, precision))
+        if pair.first.outputs[0] in statistics and pair.second.inputs[0] in statistics:
+            graph = _with_factors(graph, pair, _factors(graph, pair, statistics, precision))
     return graph
 
 
@@ -89,7 +88,7 @@ def _pair(graph: Graph, first: Layer) -> Pair | None:
 
 
 def _own_constants(graph: Graph, op: Layer) -> bool:
-    """Whether a layer has constant float weights, and a bias if any, that no other operator reads."""
+    """Whether no other operator reads the layer's constant float weights and bias."""
     constants = [t for t in (op.tensor(graph, 1), op.tensor(graph, 2)) if t is not None]
     return all(
         t.data is not None and t.dtype == DType.FLOAT32 and graph.only_consumer(t.id) is not None for t in constants
@@ -97,7 +96,8 @@ def _own_constants(graph: Graph, op: Layer) -> bool:
 
 
 def _threads(graph: Graph, op: Op) -> Ints | None:
-    """The input channel of each output channel of an operator, if factors pass through it."""
+    """Input channel of each output channel of an operator between the layers; None if factors do not pass through
+    it."""
     if not isinstance(op, BETWEEN) or getattr(op, "activation", Activation.NONE) not in UNBOUNDED:
         return None
     if isinstance(op, Pad) and op.value != 0:
@@ -108,16 +108,16 @@ def _threads(graph: Graph, op: Op) -> Ints | None:
 
 
 def _read(graph: Graph, op: Layer) -> Ints | None:
-    """The input channel that each index on the last axis of a layer's weights reads."""
+    """Input channel that each index on the last axis of a layer's weights reads."""
     if isinstance(op, DepthwiseConv2D):
         return np.arange(op.output(graph).channels, dtype=np.int64) // op.multiplier
     return op.columns(graph)
 
 
-def _factors(graph: Graph, pair: Pair, seen: Mapping[int, Seen], precision: Precision) -> Numbers:
-    """The factors that channels between the layers are divided by."""
+def _factors(graph: Graph, pair: Pair, statistics: Mapping[int, TensorStatistics], precision: Precision) -> Numbers:
+    """Factors by which to divide the channels between two layers."""
     weights = _matrix(graph, pair)
-    between, read = seen[pair.first.outputs[0]], seen[pair.second.inputs[0]]
+    between, read = statistics[pair.first.outputs[0]], statistics[pair.second.inputs[0]]
     reach = np.maximum(-between.channel_low, between.channel_high)
     largest = np.zeros(len(reach))
     np.maximum.at(largest, pair.channels, np.abs(weights).max(axis=(0, 1)))
@@ -132,8 +132,8 @@ def _factors(graph: Graph, pair: Pair, seen: Mapping[int, Seen], precision: Prec
 
 
 def _family(reach: Numbers, largest: Numbers, alive: NDArray[np.bool_], a: float, b: float) -> Numbers:
-    """Factors that equalize activations (a = 1, b = 0), the weights that read them (a = 0, b = 1), or a mix; their
-    geometric mean is 1."""
+    """Factors that equalize activations (a = 1, b = 0), weights (a = 0, b = 1) or a mix of both, with geometric mean
+    1."""
     logs = np.where(alive, a * np.log(np.where(alive, reach, 1.0)) - b * np.log(np.where(alive, largest, 1.0)), 0.0)
     logs = np.where(alive, logs - logs[alive].mean(), 0.0)
     factors: Numbers = np.exp(np.clip(logs, -np.log(FURTHEST) / 2, np.log(FURTHEST) / 2))
@@ -141,7 +141,7 @@ def _family(reach: Numbers, largest: Numbers, alive: NDArray[np.bool_], a: float
 
 
 def _matrix(graph: Graph, pair: Pair) -> Numbers:
-    """The second layer's weights as [outputs, taps, indices on the last axis]; a depthwise one has one output, as it is
+    """The second layer's weights as [outputs, taps, indices on the last axis]; with one output if depthwise, as it is
     quantized per channel."""
     w = pair.second.input(graph, 1)
     assert w.data is not None
@@ -149,17 +149,17 @@ def _matrix(graph: Graph, pair: Pair) -> Numbers:
     return w.data.astype(np.float64).reshape(outputs, -1, w.shape[-1])
 
 
-def _power(graph: Graph, pair: Pair, read: Seen) -> Numbers:
-    """Mean square of the inputs for each index on the last axis of the second layer's weights."""
+def _power(graph: Graph, pair: Pair, read: TensorStatistics) -> Numbers:
+    """Mean square of the second layer's input for each index on the last axis of its weights."""
     channels = _read(graph, pair.second)
     assert channels is not None
     return read.channel_powers[channels]
 
 
 def _noise(
-    pair: Pair, weights: Numbers, between: Seen, power: Numbers, factors: Numbers, precision: Precision
+    pair: Pair, weights: Numbers, between: TensorStatistics, power: Numbers, factors: Numbers, precision: Precision
 ) -> float:
-    """Expected squared error of the second layer's accumulators, from rounding activations and weights."""
+    """Expected squared error of the second layer's accumulators due to rounding of activations and weights."""
     low, high = min((between.channel_low / factors).min(), 0.0), max((between.channel_high / factors).max(), 0.0)
     step = (high - low) / (2**16 if precision is Precision.INT16 else 2**8)
     spread = factors[pair.channels]
@@ -172,7 +172,7 @@ def _noise(
 
 
 def _with_factors(graph: Graph, pair: Pair, factors: Numbers) -> Graph:
-    """The graph with factors applied to both layers."""
+    """The graph with both layers scaled by the factors."""
     w1, b1, w2 = pair.first.input(graph, 1), pair.first.tensor(graph, 2), pair.second.input(graph, 1)
     assert w1.data is not None and w2.data is not None
     axis = 3 if isinstance(pair.first, DepthwiseConv2D) else 0

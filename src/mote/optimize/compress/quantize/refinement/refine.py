@@ -1,12 +1,11 @@
-"""Layer-by-layer refinement of quantized weights and biases on calibration data.
+"""Refines quantized weights and biases layer by layer on calibration data.
 
-The float network and the quantized one are evaluated side by side on calibration data. Each layer of the latter reads
-inputs that are already wrong by what was rounded before it. From the moments of both inputs follow the weights that
-reproduce the float results best (least squares), the steps that lose least of those
-(`mote.optimize.compress.quantize.refinement.rounding`), and the bias that leaves no error on average.
+The float and the quantized network are evaluated side by side. Each quantized layer reads inputs with the rounding
+errors of previous layers. From the moments of both inputs follow the least-squares weights that best reproduce the
+float outputs, their rounding (`mote.optimize.compress.quantize.refinement.rounding`), and the bias that removes the
+mean error.
 
-Values are floats on the quantization grid of their tensors. What integer kernels give differs from it by the last step
-at times, which averages out."""
+Values are fake-quantized floats; integer kernels sometimes differ by the last step, which averages out."""
 
 from __future__ import annotations
 
@@ -24,7 +23,7 @@ from mote.ir.graph.tensor import Array
 from mote.ir.graph.types import DType
 from mote.ir.ops.common import float_bias
 from mote.ir.ops.matrix.fully_connected import FullyConnected
-from mote.optimize.compress.quantize.constants import Chosen
+from mote.optimize.compress.quantize.constants import ConstantOverrides
 from mote.optimize.compress.quantize.encode import in_steps, real_numbers, weight_scales
 from mote.optimize.compress.quantize.quantizer import Integers
 from mote.optimize.compress.quantize.refinement.as_matrix import Layer, as_weights, matrices, read
@@ -34,36 +33,37 @@ from mote.optimize.compress.quantize.types.litert_rules import FAMILIES
 from mote.optimize.compress.quantize.types.precision import Rounded
 
 MOST_SAMPLES, LEAST_SAMPLES = 256, 32
-"""Range of the number of calibration samples: all live tensors of all samples are in memory at once."""
+"""Maximum and minimum number of samples; all live tensors of all samples are in memory at once."""
 MOST_VALUES = 1 << 24
-"""Limit for the elements of all tensors over all samples, down to LEAST_SAMPLES."""
+"""Memory limit: total elements of all tensors over all samples (down to LEAST_SAMPLES)."""
 MOST_ROWS = 1 << 15
-"""Windows of a layer that moments are estimated from; of more, a random subset."""
+"""Maximum number of input windows per layer from which moments are estimated; of more, a random subset."""
 MOST_COLUMNS = 3072
-"""Layers with more weights per channel are rounded to nearest: inverting their Gram matrix takes too long."""
+"""Layers with more weights per channel are rounded to nearest, since inverting their Gram matrix takes too long."""
 
 HOLD = 1.0
-"""Regularization of compensated weights towards the original ones, as a part of the inputs' variance. Less makes each
-layer err less and the last one more, as layers would answer noise with less signal."""
+"""Regularization of least-squares weights towards the original ones, relative to input variance. With less, layers
+would answer noise by attenuating the signal, which harms the last layer."""
 
 Values = dict[int, list[Array]]
-"""Values of tensors by id, in chunks of samples."""
+"""Tensor values by id, in chunks of samples."""
 
 
 @dataclass(frozen=True, eq=False)
 class Moments:
-    """Means [groups, columns] and covariances [groups, columns, columns] of a layer's inputs."""
+    """Means [groups, columns] and covariances [groups, columns, columns] of a layer's inputs in the float and the
+    quantized network."""
 
     exact: Numbers
-    """Means of the exact inputs."""
+    """Means of inputs in the float network."""
     read: Numbers
-    """Means of the quantized layer's inputs."""
+    """Means of inputs in the quantized network."""
     covariance: Numbers
-    """Covariance of the quantized layer's inputs."""
+    """Covariance of inputs in the quantized network."""
     cross: Numbers
-    """Cross-covariance of exact and quantized inputs."""
+    """Cross-covariance of inputs in the float and in the quantized network."""
     count: float
-    """Effective number of windows: overlapping ones count as parts of one."""
+    """Effective number of windows; overlapping windows count fractionally."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,7 +72,7 @@ class Fitted:
 
     rounded: Rounded
     weights: NDArray[np.float32]
-    """The dequantized weights."""
+    """Dequantized weights."""
     bias: NDArray[np.float32]
 
 
@@ -84,19 +84,19 @@ def refined(
     rounding: bool,
     biases: bool,
     done: Done = nobody,
-) -> Chosen:
-    """Refines a float graph's nearest-rounded quantization on calibration data: weights rounded for their layers'
-    results (`rounding`), and bias-corrected `biases`. `done` counts operators."""
+) -> ConstantOverrides:
+    """Refines a nearest-rounded quantization: adaptive rounding of weights (`rounding`) and bias correction (`biases`).
+    `done` is a progress callback counting operators."""
     grids = integers.graph.tensors
-    exact = _given(graph, _some(graph, cases))
+    exact = _start_values(graph, _some(graph, cases))
     rounded = {t: _on_grid(grids[t], chunks) for t, chunks in exact.items()}
     last = {t: place for place, op in enumerate(graph.ops) for t in op.inputs}
     quantized = graph
     chosen_weights: dict[int, Rounded] = {}
     chosen_biases: dict[int, Array] = {}
     for place, op in enumerate(graph.ops):
-        if isinstance(op, Layer) and integers.precisions[op.index].integer and _own_weights(graph, op):
-            given = _on_grid(_read_by(integers, op), rounded[op.inputs[0]])
+        if isinstance(op, Layer) and integers.precisions[op.index].integer and _has_unshared_weights(graph, op):
+            given = _on_grid(_quantized_input(integers, op), rounded[op.inputs[0]])
             moments = _moments(graph, op, exact[op.inputs[0]], given)
             fitted = _fitted(graph, integers, op, moments, rounding=rounding)
             if rounding:
@@ -112,25 +112,25 @@ def refined(
             if last.get(t, place) <= place:
                 del exact[t], rounded[t]
         done(place + 1, len(graph.ops))
-    return Chosen(chosen_weights, chosen_biases)
+    return ConstantOverrides(chosen_weights, chosen_biases)
 
 
 def _some(graph: Graph, cases: Sequence[Mapping[int, Array]]) -> list[Mapping[int, Array]]:
-    """As many cases, evenly spread, as fit in memory."""
+    """Evenly spaced samples, as many as fit in memory; the first ones of a stream."""
     values = sum(graph.tensors[t].size for t in graph.producers)
     count = min(max(MOST_VALUES // max(values, 1), LEAST_SAMPLES), MOST_SAMPLES, len(cases))
     return list(cases[:count]) if is_stream(graph) else [cases[i * len(cases) // count] for i in range(count)]
 
 
-def _given(graph: Graph, cases: Sequence[Mapping[int, Array]]) -> Values:
-    """Inputs and initial states."""
+def _start_values(graph: Graph, cases: Sequence[Mapping[int, Array]]) -> Values:
+    """Values of inputs and initial states for all samples."""
     ran = graph if is_stream(graph) else replace(graph, ops=())
     batches = list(evaluate(ran, cases, {*graph.inputs, *(s.before for s in graph.states)}))
     return {t: [batch[t] for batch in batches] for t in batches[0]}
 
 
 def _on_grid(tensor: Tensor, chunks: Sequence[Array]) -> list[Array]:
-    """Fake-quantizes floats to a tensor's grid; unquantized tensors stay as they are."""
+    """Fake-quantizes values by a tensor's quantization; unchanged if it is not quantized."""
     if tensor.quant is None or not tensor.dtype.integer:
         return list(chunks)
     quant, dtype = tensor.quant, tensor.dtype
@@ -149,20 +149,20 @@ def _step(graph: Graph, place: int, values: Values) -> None:
         values[out] = list(column)
 
 
-def _own_weights(graph: Graph, op: Layer) -> bool:
-    """Whether a layer has constant weights that no other one reads, and a constant bias if any."""
+def _has_unshared_weights(graph: Graph, op: Layer) -> bool:
+    """Whether a layer has constant weights that no other layer reads, and a constant bias if any."""
     bias = op.tensor(graph, 2)
     known = bias is None or bias.data is not None
     return known and op.input(graph, 1).data is not None and graph.only_consumer(op.inputs[1]) is not None
 
 
-def _read_by(integers: Integers, op: Layer) -> Tensor:
-    """The quantized input of a layer."""
+def _quantized_input(integers: Integers, op: Layer) -> Tensor:
+    """The input tensor of a layer in the quantized graph."""
     return integers.graph.producers[op.outputs[0]].input(integers.graph)
 
 
 def _moments(graph: Graph, op: Layer, exact: Sequence[Array], rounded: Sequence[Array]) -> Moments:
-    """Moments over all windows of all samples; over a subset where there are very many."""
+    """Moments of a layer's inputs over all windows and samples, or a random subset of them."""
     groups, _, columns = matrices(op, np.empty(op.input(graph, 1).shape)).shape
     places = op.output(graph).size // op.output(graph).channels
     samples = sum(map(len, exact))
@@ -189,32 +189,32 @@ def _moments(graph: Graph, op: Layer, exact: Sequence[Array], rounded: Sequence[
 
 
 def _fitted(graph: Graph, integers: Integers, op: Layer, moments: Moments, *, rounding: bool) -> Fitted:
-    """Refined constants of a layer from the moments of its inputs."""
+    """Refined constants of a layer, from its input moments."""
     w, most = op.input(graph, 1), integers.precisions[op.index].most
     assert w.data is not None
     bias = float_bias(op.tensor(graph, 2), op.output(graph).channels).astype(np.float64)
     weights = matrices(op, w.data)
-    scale = _read_by(integers, op).scale
+    scale = _quantized_input(integers, op).scale
     largest = weight_scales(w.data, FAMILIES[type(op)].channel_axis, most, bias, scale)
     scales = largest.astype(np.float64).reshape(weights.shape[:2])
     if rounding and weights.shape[2] <= MOST_COLUMNS and not on_grid(weights, scales):
         gram = damped(moments.covariance, moments.count)
-        aim = _aim(weights, moments)
+        aim = _compensating_weights(weights, moments)
         scales = best_scales(aim, gram, most, scales).astype(np.float32).astype(np.float64)
         steps = adaptive(aim, gram, scales, most)
     else:
         steps = nearest(weights, scales, most)
-    made = steps * scales[..., None]
-    shift = (weights @ moments.exact[..., None] - made @ moments.read[..., None]).reshape(-1)
+    dequantized = steps * scales[..., None]
+    shift = (weights @ moments.exact[..., None] - dequantized @ moments.read[..., None]).reshape(-1)
     return Fitted(
         Rounded(as_weights(op, steps, w.shape), scales.reshape(-1).astype(np.float32)),
-        as_weights(op, made, w.shape).astype(np.float32),
+        as_weights(op, dequantized, w.shape).astype(np.float32),
         (bias + shift).astype(np.float32),
     )
 
 
-def _aim(weights: Numbers, moments: Moments) -> Numbers:
-    """Weights that compensate for input errors; pruned (zero) weights stay zero."""
+def _compensating_weights(weights: Numbers, moments: Moments) -> Numbers:
+    """Least-squares weights that compensate for input errors; zero weights stay zero."""
     columns = weights.shape[2]
     variance = np.trace(moments.covariance, axis1=1, axis2=2)[:, None, None] / columns
     held = moments.covariance + np.where(variance > 0, HOLD * variance, 1.0) * np.eye(columns)
@@ -223,7 +223,7 @@ def _aim(weights: Numbers, moments: Moments) -> Numbers:
 
 
 def _with_constants(graph: Graph, place: int, fitted: Fitted, *, biases: bool) -> Graph:
-    """The graph with the dequantized weights of one layer, and its corrected bias if requested."""
+    """The graph with one layer's dequantized weights, and its corrected bias if requested."""
     op = graph.ops[place]
     changed = [replace(op.input(graph, 1), data=fitted.weights)]
     if biases:

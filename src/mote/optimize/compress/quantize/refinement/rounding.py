@@ -1,13 +1,12 @@
-"""Adaptive rounding: quantizes weights to minimize the error of the layer's results rather than of each weight.
+"""Adaptive rounding: rounds weights to minimize the error of the layer's output rather than of each weight.
 
-The nearest step is the best for one weight; for a layer it is not, because errors of weights whose inputs vary together
-add up or cancel. What a layer's results lose is a quadratic form of the weights' errors, e' G e, where G is the Gram
-matrix of its inputs on calibration data. Weights are rounded one column after another, and those that are still to
-come make up for the error (they solve the least squares with what is fixed); then each weight is moved by whole steps
-as long as the loss falls. Both are deterministic and need nothing but G: no training.
+The output error is the quadratic form e' G e of the weight errors e, where G is the Gram matrix of the layer's inputs
+on calibration data; errors of weights with correlated inputs add up or cancel. Columns are rounded one after another
+while later ones compensate by least squares (as GPTQ does), followed by coordinate descent in whole steps. Both are
+deterministic and only need G.
 
-A layer has groups of weights, [groups, rows, columns]: the rows of a group (output channels) read the same inputs. A
-convolution has one group, a depthwise one as many as channels."""
+Weights are [groups, rows, columns]: the rows (output channels) of a group read the same inputs. A convolution is one
+group, a depthwise convolution one per channel."""
 
 from __future__ import annotations
 
@@ -17,23 +16,23 @@ from numpy.typing import NDArray
 from mote.optimize.compress.quantize.statistics import Numbers
 
 DAMPING = 0.01
-"""Added to the Gram matrix's diagonal, as a part of its mean."""
+"""Damping of the Gram matrix's diagonal, relative to its mean."""
 SWEEPS = 8
-"""Most sweeps of coordinate descent."""
+"""Maximum number of coordinate descent sweeps."""
 TRIED = 40
-"""Candidate scales for each row."""
+"""Number of candidate scales per row."""
 OFF_GRID = 1e-3
-"""Parts of a step by which whole steps may be off in float32."""
+"""Tolerance, in steps, for weights that are already on the quantization grid."""
 NARROWEST = 0.5
-"""The smallest candidate scale, as a part of the one that covers the largest weight."""
+"""Smallest candidate scale, relative to the one that covers the largest weight."""
 
 Steps = NDArray[np.int64]
 
 
 def damped(covariance: Numbers, count: float) -> Numbers:
-    """Covariances [groups, columns, columns] of inputs, estimated from so many samples, as invertible Gram matrices.
-    Estimates from few samples are shrunk towards a diagonal matrix by their expected error (for normal variables). For
-    constant inputs all columns have equal weight."""
+    """Invertible Gram matrices from covariances [groups, columns, columns] estimated from `count` samples. Estimates
+    from few samples are shrunk towards their diagonal by the expected error (of normal variables). Constant inputs get
+    equal weights."""
     columns = covariance.shape[-1]
     own = np.diagonal(covariance, axis1=1, axis2=2)
     alone = own[:, :, None] * np.eye(columns)
@@ -46,28 +45,27 @@ def damped(covariance: Numbers, count: float) -> Numbers:
 
 
 def nearest(weights: Numbers, scales: Numbers, most: int) -> Steps:
-    """Weights [groups, rows, columns] rounded to nearest, with per-row scales [groups, rows]."""
+    """Weights rounded to nearest with per-row scales."""
     return np.clip(np.rint(weights / scales[..., None]), -most, most).astype(np.int64)
 
 
 def on_grid(weights: Numbers, scales: Numbers) -> bool:
-    """Whether weights are whole steps already, as clustered ones are, and those trained with fake quantization: nothing
-    is lost by rounding, and moving them would lose what they were chosen for. Single weights always are: their largest
-    is their scale."""
+    """Whether weights are already on the quantization grid, as after clustering or quantization-aware training, so that
+    they must not be moved. Layers with a single weight per channel do not count: it is always on its own grid."""
     steps = weights / scales[..., None]
     return weights.shape[2] > 1 and bool((np.abs(steps - np.rint(steps)) < OFF_GRID).all())
 
 
 def loss(weights: Numbers, gram: Numbers, scales: Numbers, steps: Steps) -> Numbers:
-    """Error of the results of each row: [groups, rows]."""
+    """Squared output error of each row: [groups, rows]."""
     error = steps * scales[..., None] - weights
     lost: Numbers = ((error @ gram) * error).sum(axis=2)
     return lost
 
 
 def best_scales(weights: Numbers, gram: Numbers, most: int, largest: Numbers) -> Numbers:
-    """Scales [groups, rows], up to those that cover the largest weight, with the least error after rounding to
-    nearest."""
+    """Per-row scales with the least output error after rounding to nearest, searched below the one that covers the
+    largest weight."""
     scales, least = largest, loss(weights, gram, largest, nearest(weights, largest, most))
     for part in np.linspace(1.0, NARROWEST, TRIED)[1:]:
         tried = largest * part
@@ -77,7 +75,7 @@ def best_scales(weights: Numbers, gram: Numbers, most: int, largest: Numbers) ->
 
 
 def adaptive(weights: Numbers, gram: Numbers, scales: Numbers, most: int) -> Steps:
-    """Quantizes weights to minimize the error of results. Pruned (zero) weights stay zero."""
+    """Rounds weights to minimize the output error; zero (pruned) weights stay zero."""
     pruned = weights == 0
     adapted = descended(weights, gram, scales, most, _compensated(weights, gram, scales, most), pruned)
     plain = descended(weights, gram, scales, most, nearest(weights, scales, most), pruned)
@@ -86,7 +84,7 @@ def adaptive(weights: Numbers, gram: Numbers, scales: Numbers, most: int) -> Ste
 
 
 def _compensated(weights: Numbers, gram: Numbers, scales: Numbers, most: int) -> Steps:
-    """Rounds column by column, largest inputs first; later columns compensate for each error."""
+    """Rounds column by column, in order of falling input energy; later columns compensate for each error."""
     groups, rows, columns = weights.shape
     order = np.argsort(-np.diagonal(gram, axis1=1, axis2=2), axis=1, kind="stable")
     inner = order[:, None, :]
@@ -109,7 +107,7 @@ def _compensated(weights: Numbers, gram: Numbers, scales: Numbers, most: int) ->
 def descended(
     weights: Numbers, gram: Numbers, scales: Numbers, most: int, steps: Steps, fixed: NDArray[np.bool_]
 ) -> Steps:
-    """Coordinate descent: moves each free weight to its best step while all others stay, until nothing changes."""
+    """Coordinate descent: moves each free weight to its best step, others fixed, until nothing changes."""
     steps = np.where(fixed, 0, steps)
     error = steps * scales[..., None] - weights
     slope = error @ gram

@@ -1,1 +1,1 @@
-"""Types and scales of tensors: precisions, and the rules that LiteRT has for them."""
+"""Types and scales of quantized tensors: precisions and LiteRT's rules."""

@@ -1,7 +1,7 @@
 """LiteRT's constraints on the scales of integer operators, as one table.
 
-An operator that is not in it has no integer form that LiteRT computes, or none that is worth having (the int8 roots and
-sums of LiteRT's reference kernels are wrong or refuse numbers): it stays float."""
+Operators that are not listed have no usable integer kernel in LiteRT (its int8 RSQRT and SUM are wrong or reject
+values), so they stay float."""
 
 from __future__ import annotations
 
@@ -47,14 +47,14 @@ from mote.ir.ops.windows.resize import ResizeBilinear, ResizeNearest
 from mote.ir.ops.windows.transpose_conv import TransposeConv
 
 Step = tuple[float, int]
-"""A scale and a zero point."""
+"""(scale, zero point)."""
 
 
 class Rule(Enum):
-    """How the scales of an operator's inputs and outputs are related."""
+    """Relation between the scales of an operator's inputs and outputs."""
 
     LAYER = auto()
-    """Weights (input 1) with their own scales, a bias (input 2) in units of products, all other scales free."""
+    """Weights (input 1) have their own scales, the bias (input 2) that of the accumulator; other scales are free."""
     FREE = auto()
     """Each tensor has its own scale."""
     SAME = auto()
@@ -62,18 +62,18 @@ class Rule(Enum):
     FIXED = auto()
     """The output has a scale that the operator prescribes."""
     COMPOSITE = auto()
-    """First input and output have their own scales; `composites/` writes the internals."""
+    """First input and output have their own scales; `composites/` builds the operators between them."""
 
 
 @dataclass(frozen=True)
 class Family:
-    """Operators with one rule, and the activation types that LiteRT's reference supports."""
+    """Quantization rule of an operator, and the activation types that LiteRT's reference kernels support."""
 
     rule: Rule
     types: tuple[DType, ...] = (DType.INT8, DType.INT16)
     fixed: Mapping[DType, Step] = field(default_factory=dict)
     channel_axis: int = 0
-    """The axis of weights with the output channels."""
+    """Axis of output channels in the weights."""
     four_bits: bool = False
     """Whether LiteRT supports int4 weights."""
 
@@ -110,7 +110,7 @@ FAMILIES: Mapping[type[Op], Family] = {
 
 
 def has_weights(graph: Graph, op: Op) -> bool:
-    """Whether a quantizable operator has weights of its own."""
+    """Whether a quantizable operator has weights."""
     family = FAMILIES.get(type(op))
     if family is None:
         return False

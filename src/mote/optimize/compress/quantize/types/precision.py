@@ -1,4 +1,4 @@
-"""Precisions of layers, for a whole model and layer by layer."""
+"""Numeric precisions of layers, for a whole model or layer by layer."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from mote.ir.graph.types import DType
 
 
 class Precision(StrEnum):
-    """The types that a layer computes with."""
+    """Types of a layer's weights and activations."""
 
     INT4 = "int4"
     """int4 weights, int8 activations."""
@@ -23,12 +23,12 @@ class Precision(StrEnum):
     INT16 = "int16"
     """int16 activations, int8 weights."""
     FLOAT16 = "float16"
-    """Float activations, float16 weights in the file."""
+    """Float32 activations, float16 weights in the file."""
     FLOAT32 = "float32"
 
     @property
     def activations(self) -> DType:
-        """The activation type."""
+        """Type of activations."""
         return _ACTIVATIONS[self]
 
     @property
@@ -37,7 +37,7 @@ class Precision(StrEnum):
 
     @property
     def most(self) -> int:
-        """The largest absolute value of a quantized weight."""
+        """Largest absolute value of a quantized weight."""
         return _MOST[self]
 
 
@@ -53,7 +53,7 @@ _MOST = {Precision.INT4: 7, Precision.INT8: 127, Precision.INT16: 127}
 
 @dataclass(frozen=True, eq=False)
 class Rounded:
-    """Weights quantized elsewhere: integers with the shape of the float ones, and scales, per tensor or per channel."""
+    """Already quantized weights: integers in the shape of the float weights, and scales per tensor or per channel."""
 
     values: Array
     scale: NDArray[np.float32]
@@ -61,9 +61,8 @@ class Rounded:
 
 @dataclass(frozen=True)
 class Scheme:
-    """The precision of every layer: one for all, but for those that are named by their number (`Op.index`) in the
-    normal form (`mote.compiler.passes.normal_form`). Operators that only move elements and are not named follow the
-    layer before them."""
+    """Precisions of all layers: a default, and exceptions by layer number (`Op.index` in the normal form of
+    `mote.compiler.passes.normal_form`). Operators that only move data follow the layer before them unless listed."""
 
     default: Precision = Precision.INT8
     layers: Mapping[int, Precision] = field(default_factory=dict)

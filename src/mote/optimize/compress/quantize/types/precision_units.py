@@ -1,4 +1,4 @@
-"""Units of mixed precision: a layer with weights, and the operators without weights behind it."""
+"""Units of mixed precision: a layer with weights and the weightless operators after it."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from mote.optimize.compress.quantize.types.type_assignment import is_real
 
 @dataclass(frozen=True)
 class PrecisionUnit:
-    """A layer, by its number in the normal form, and the operators that share its precision."""
+    """A layer with weights and the operators that share its precision."""
 
     layer: int
     name: str
     op: str
     operators: tuple[int, ...]
-    """The numbers of all its operators."""
+    """Numbers of all its operators."""
     short: str = ""
     """The layer's short name, the same in all reports."""
 
 
 def units(graph: Graph) -> list[PrecisionUnit]:
-    """The units of a float graph in normal form, in the order of their layers. An operator without weights belongs to
-    the last layer that it depends on; what comes before all layers belongs to the first."""
+    """Units of a float graph in normal form, in layer order. A weightless operator belongs to the last layer that it
+    depends on, or to the first layer if there is none before it."""
     home: dict[int, int] = {}
     members: dict[int, list[int]] = {}
     ops = {op.index: op for op in graph.ops}
@@ -48,7 +48,7 @@ def units(graph: Graph) -> list[PrecisionUnit]:
 
 
 def layers_of(own: list[PrecisionUnit], precisions: tuple[str, ...]) -> dict[int, Precision]:
-    """The precision of every operator, by number, from the precisions of the units."""
+    """Precision of every operator by number, from the precisions of the units."""
     return {op: Precision(p) for unit, p in zip(own, precisions, strict=True) for op in unit.operators}
 
 

@@ -1,7 +1,7 @@
 """Assigns a type and a scale to every tensor of a partly quantized graph.
 
-Operators that only move elements tie their inputs and outputs to one scale. A tensor may exist in several types, one
-per group of readers: each is a place."""
+Operators that only move data tie their inputs and outputs to one scale. A tensor may be stored in several types, one
+for each group of readers: a `TypedTensor` each."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from mote.optimize.compress.quantize.types.litert_rules import FAMILIES, Rule
 from mote.optimize.compress.quantize.types.precision import Precision
 
 EVERYONE = -1
-"""The reader of a place that is shared by all operators."""
+"""Value of `reader` for a typed tensor shared by all operators."""
 
 Ranges = Mapping[int, Range]
-"""Minimum and maximum of tensors, by id."""
+"""Value ranges (minimum, maximum) by tensor id."""
 
 
 @dataclass(frozen=True, order=True)
 class TypedTensor:
-    """A float tensor as it is stored in one type, for all its readers or for a single operator (by number)."""
+    """A float tensor stored in one type, for all readers or for a single operator (by number)."""
 
     tensor: int
     dtype: DType
@@ -35,37 +35,37 @@ class TypedTensor:
 
 
 Operands = tuple[TypedTensor | None, ...]
-"""Places of an operator's inputs; None for unquantized inputs, weights and biases."""
+"""Typed tensors of an operator's inputs; None for unquantized inputs, weights and biases."""
 
 
 @dataclass(frozen=True)
 class TypeAssignment:
-    """Places by their writers and readers."""
+    """Typed tensors by writer and reader, with scales."""
 
     written: Mapping[int, TypedTensor]
-    """The first place of each float tensor: as a model input, or as its operator writes it."""
+    """Typed tensor that each producer (or model input) writes, by float tensor."""
     read: Mapping[int, Operands]
-    """Places of operands, by operator number."""
+    """Typed tensors that each operator reads, by operator number."""
     scales: Mapping[TypedTensor, Quantization]
-    """Quantization of every integer place."""
+    """Quantization of every integer typed tensor."""
 
 
 @dataclass
 class ScaleGroups:
-    """Groups of places with one scale each (a union-find structure)."""
+    """Groups of typed tensors that share a scale (union-find)."""
 
     parents: dict[TypedTensor, TypedTensor] = field(default_factory=dict)
     fixed: dict[TypedTensor, Quantization] = field(default_factory=dict)
-    """Scales that operators prescribe for their outputs, by the root of a group."""
+    """Prescribed scales by group root."""
 
     def first(self, place: TypedTensor) -> TypedTensor:
-        """The root of a group."""
+        """Root of the group of a typed tensor."""
         while place in self.parents:
             place = self.parents[place]
         return place
 
     def join(self, a: TypedTensor, b: TypedTensor) -> None:
-        """Merges two groups, of which at most one has a fixed scale, or both the same."""
+        """Merges two groups; at most one may have a prescribed scale, or both the same."""
         a, b = self.first(a), self.first(b)
         if a == b:
             return
@@ -75,14 +75,14 @@ class ScaleGroups:
         self.parents[b] = a
 
     def agree(self, places: Iterable[TypedTensor]) -> bool:
-        """Whether all have one fixed scale, or none has one."""
+        """Whether all have the same prescribed scale, or none has any."""
         given = [self.fixed.get(self.first(p)) for p in places]
         return all(x is given[0] or (x is not None and x.same_as(given[0])) for x in given)
 
     def scales(
         self, places: Iterable[TypedTensor], ranges: Mapping[TypedTensor, Range]
     ) -> dict[TypedTensor, Quantization]:
-        """The scale of each place: the group's fixed one, or the one that covers the ranges of all its places."""
+        """Scale of each typed tensor: the group's prescribed one, or one that covers the ranges of all members."""
         members: dict[TypedTensor, list[TypedTensor]] = {}
         for place in places:
             members.setdefault(self.first(place), []).append(place)
@@ -98,7 +98,7 @@ def is_real(graph: Graph, tensor: int) -> bool:
     return tensor != ABSENT and graph.tensors[tensor].dtype == DType.FLOAT32
 
 
-def held(
+def assign_types(
     graph: Graph,
     ranges: Mapping[DType, Ranges],
     precisions: Mapping[int, Precision],
@@ -106,14 +106,14 @@ def held(
     *,
     real_edges: bool,
 ) -> TypeAssignment:
-    """Assigns places for given precisions of operators, by number; with `real_edges` the model's inputs and outputs are
-    float. `ranges` are those of tensors by type, `insides` those of values inside layers."""
+    """Assigns typed tensors for operator precisions (by number). `real_edges`: model inputs and outputs are float.
+    `ranges` are value ranges by type, `insides` those of intermediate values of composite layers."""
 
     def dtype(op: Op) -> DType:
         return precisions[op.index].activations if op.index in precisions else DType.FLOAT32
 
     def given(tensor: int) -> DType:
-        """The type of a model input: the widest integer that a reader needs."""
+        """Type of a model input: the widest integer that a reader needs, else float."""
         wanted = {dtype(op) for op in graph.consumers.get(tensor, [])}
         usable = [] if real_edges else [t for t in (DType.INT16, DType.INT8) if t in wanted]
         return usable[0] if usable else DType.FLOAT32
@@ -124,14 +124,14 @@ def held(
     groups = ScaleGroups()
     for op in graph.ops:
         composite = dtype(op) != DType.FLOAT32 and type(op) in COMPOSITES
-        made = {t: TypedTensor(t, dtype(op)) for t in op.outputs[: 1 if composite else None] if is_real(graph, t)}
+        outputs = {t: TypedTensor(t, dtype(op)) for t in op.outputs[: 1 if composite else None] if is_real(graph, t)}
         if composite:
-            read[op.index] = _composite(graph, op, insides, made[op.outputs[0]], groups)
+            read[op.index] = _composite(graph, op, insides, outputs[op.outputs[0]], groups)
         else:
             read[op.index] = _operands(graph, op, dtype(op), groups)
         if dtype(op) != DType.FLOAT32 and not composite:
-            _join(op, [p for p in read[op.index] if p is not None], list(made.values()), groups)
-        written |= made
+            _join(op, [p for p in read[op.index] if p is not None], list(outputs.values()), groups)
+        written |= outputs
     places = {*written.values(), *(p for operands in read.values() for p in operands if p is not None)}
     whole = sorted(p for p in places if p.dtype != DType.FLOAT32)
     known = {p: r for p in whole if (r := _range(graph, ranges[p.dtype], p)) is not None}
@@ -139,8 +139,8 @@ def held(
 
 
 def _operands(graph: Graph, op: Op, dtype: DType, groups: ScaleGroups) -> Operands:
-    """Places of operands with one scale: constants, and tensors with conflicting fixed scales, get a place of their
-    own."""
+    """Typed tensors that an operator reads; with one scale for all, constants and tensors with conflicting prescribed
+    scales get private copies."""
     places = [TypedTensor(t, dtype) if is_real(graph, t) else None for t in op.inputs]
     if dtype == DType.FLOAT32:
         return tuple(places)
@@ -154,34 +154,35 @@ def _operands(graph: Graph, op: Op, dtype: DType, groups: ScaleGroups) -> Operan
     return tuple(p if p is None or p in shared or not computed else replace(p, reader=op.index) for p in places)
 
 
-def _composite(graph: Graph, op: Op, insides: Insides, made: TypedTensor, groups: ScaleGroups) -> Operands:
-    """The first operand, and private copies of the others, with scales that the layer prescribes."""
+def _composite(graph: Graph, op: Op, insides: Insides, output: TypedTensor, groups: ScaleGroups) -> Operands:
+    """Typed tensors that a composite layer reads: the first input, and private copies of others with prescribed
+    scales."""
     own = COMPOSITES[type(op)].given(graph, op, insides[op.outputs[0]])
-    places: list[TypedTensor | None] = [TypedTensor(op.inputs[0], made.dtype), *[None] * (len(op.inputs) - 1)]
+    places: list[TypedTensor | None] = [TypedTensor(op.inputs[0], output.dtype), *[None] * (len(op.inputs) - 1)]
     for position, (dtype, quant) in own.items():
         place = TypedTensor(op.inputs[position], dtype, op.index)
         places[position] = place
         if quant is None:
-            groups.join(place, made)
+            groups.join(place, output)
         else:
             groups.fixed[place] = quant
     return tuple(places)
 
 
-def _join(op: Op, operands: list[TypedTensor], made: list[TypedTensor], groups: ScaleGroups) -> None:
-    """Ties the scales of an integer operator's inputs and outputs."""
+def _join(op: Op, operands: list[TypedTensor], outputs: list[TypedTensor], groups: ScaleGroups) -> None:
+    """Ties the scales of an integer operator's inputs and outputs by its rule."""
     family = FAMILIES[type(op)]
     if family.rule is Rule.SAME:
-        first, *others = [*operands, *made]
+        first, *others = [*operands, *outputs]
         for place in others:
             groups.join(first, place)
     elif family.rule is Rule.FIXED:
-        for place in made:
+        for place in outputs:
             groups.fixed[place] = one_scale(*family.fixed[place.dtype])
 
 
 def _range(graph: Graph, ranges: Ranges, place: TypedTensor) -> Range | None:
-    """The range of a tensor; None for a constant that takes the scale of its neighbours, and is clamped."""
+    """Range of a typed tensor; None for a private copy of a constant, which takes its group's scale and is clamped."""
     t = graph.tensors[place.tensor]
     if t.data is None and t.id not in ranges:
         kept = t.id in {state.before for state in graph.states}
