@@ -13,17 +13,17 @@ from mote.base.stopping import StoppedError
 from mote.compiler.settings import make_settings
 from mote.frontends.data.dataset import Dataset
 from mote.frontends.features.pipeline import Preprocessing
-from mote.optimize.nas.member import HEAD, row
+from mote.optimize.nas.member import COLUMNS
 from mote.optimize.nas.network_family import AUTO, STRATEGIES
 from mote.optimize.nas.result import SearchResult
 from mote.optimize.nas.searcher import EPOCHS, FINALISTS, SearchPlan, search
 from mote.optimize.nas.tasks import KINDS
-from mote.ui.cli.common import add_json, bold, fields_of, print_json, progress, show, table
+from mote.ui.cli.common import add_json, bold, fields_of, print_json, progress, show
 from mote.ui.cli.options.compiling import add_option, add_target
 from mote.ui.cli.options.drawing import add_picture, write_picture
 from mote.ui.cli.options.sampling import add_data, data_of
 from mote.ui.cli.options.tools import add_journal, add_workers
-from mote.ui.cli.table import drop, shorten
+from mote.ui.cli.table import columns, drop, shorten
 
 JOURNAL = "journal.jsonl"
 """The journal in the folder of a search."""
@@ -180,7 +180,7 @@ def _again(arguments: argparse.Namespace) -> str:
 
 def print_text(result: SearchResult, output: str | None) -> None:
     show(bold(f"{result.data} for {result.target}") + f" ({result.task}, test {result.metric} on {result.test})")
-    print(table(HEAD, [row(member) for member in result.members], left=1, fit=FIT))
+    print(columns(COLUMNS, result, FIT))
     show(f"searched: {', '.join(result.families)}: {result.costed:,} choices planned, {result.trials:,} scored")
     show(f"spent:    {result.spent}, {result.epochs} epochs, seed {result.seed}")
     for note in result.notes:
