@@ -7,7 +7,7 @@ import argparse
 from mote.bench.pictures.text import LETTERS, step_chart
 from mote.compiler.options.parsing import FASTEST, LEAST
 from mote.optimize.search.explorer import POINTS, Front, explore
-from mote.ui.cli.common import bold, named, print_json, progress, show, table
+from mote.ui.cli.common import add_number, bold, named, print_json, progress, show, table
 from mote.ui.cli.options.compiling import add_compile_options, settings
 from mote.ui.cli.options.drawing import add_picture, write_picture
 from mote.ui.cli.options.tools import TOOLS, add_board, add_journal, add_tools, add_workers, show_interruptions
@@ -23,13 +23,7 @@ def add(p: argparse.ArgumentParser) -> None:
     add_compile_options(p, omitted=CHOSEN, calibrated=True)
     add_tools(p)
     add_board(p, "measure the plans on this board")
-    p.add_argument(
-        "--points",
-        type=int,
-        default=POINTS,
-        metavar="N",
-        help=f"number of RAM budgets to try between the least and the fastest plan (default: {POINTS})",
-    )
+    add_number(p, "--points", POINTS, "number of RAM budgets to try between the least and the fastest plan")
     p.add_argument(
         "--measure",
         action=argparse.BooleanOptionalAction,

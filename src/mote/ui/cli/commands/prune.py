@@ -8,7 +8,7 @@ from mote.optimize.compress.prune.costs import TARGET
 from mote.optimize.compress.prune.pruner import SHARES, Pruned, prune
 from mote.optimize.compress.prune.pruning_plan import SAMPLES, PruningPlan
 from mote.optimize.compress.prune.schedule import KINDS
-from mote.ui.cli.common import add_json, bold, fields_of, print_json, progress, show, table
+from mote.ui.cli.common import add_json, add_number, bold, fields_of, print_json, progress, show, table
 from mote.ui.cli.options.compiling import add_option
 from mote.ui.cli.options.model import add_model, reading
 from mote.ui.cli.options.sampling import add_data, data_of
@@ -56,13 +56,7 @@ def add(p: argparse.ArgumentParser) -> None:
     p.add_argument(
         "--device", default="auto", help="PyTorch device to train on (default: an accelerator if there is one)"
     )
-    p.add_argument(
-        "--samples",
-        type=int,
-        default=SAMPLES,
-        metavar="N",
-        help=f"number of samples for refitting weights (default: {SAMPLES})",
-    )
+    add_number(p, "--samples", SAMPLES, "number of samples for refitting weights")
     shares = ", ".join(f"{share:.0%}%" for share in SHARES)
     p.add_argument("--front", action="store_true", help=f"also make and measure models at {shares}")
     add_workers(p)

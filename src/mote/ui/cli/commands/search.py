@@ -18,7 +18,7 @@ from mote.optimize.nas.network_family import AUTO, STRATEGIES
 from mote.optimize.nas.result import SearchResult
 from mote.optimize.nas.searcher import EPOCHS, FINALISTS, SearchPlan, search
 from mote.optimize.nas.tasks import KINDS
-from mote.ui.cli.common import add_json, bold, fields_of, print_json, progress, show
+from mote.ui.cli.common import add_json, add_number, bold, fields_of, print_json, progress, show
 from mote.ui.cli.options.compiling import add_option, add_target
 from mote.ui.cli.options.drawing import add_picture, write_picture
 from mote.ui.cli.options.sampling import add_data, data_of
@@ -89,19 +89,11 @@ def add(p: argparse.ArgumentParser) -> None:
         help="search space whose largest network is trained first, whatever its costs; all others learn from it"
         " (distillation)",
     )
-    p.add_argument(
-        "--epochs", type=int, default=EPOCHS, metavar="N", help=f"epochs that models are trained (default: {EPOCHS})"
-    )
+    add_number(p, "--epochs", EPOCHS, "epochs that models are trained")
     p.add_argument("--trials", type=int, metavar="N", help="candidates to score (default: as the space needs)")
-    p.add_argument(
-        "--finalists",
-        type=int,
-        default=FINALISTS,
-        metavar="N",
-        help=f"candidates to train to the end (default: {FINALISTS})",
-    )
+    add_number(p, "--finalists", FINALISTS, "candidates to train to the end")
     p.add_argument("--minutes", type=float, metavar="N", help="begin nothing new after so many minutes")
-    p.add_argument("--seed", type=int, default=0, metavar="N", help="seed of splits, choices and weights (default: 0)")
+    add_number(p, "--seed", 0, "seed of splits, choices and weights")
     p.add_argument(
         "--augment",
         default="",

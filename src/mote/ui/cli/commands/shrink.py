@@ -7,7 +7,7 @@ import argparse
 from mote.compiler.settings import ROUNDINGS
 from mote.optimize.compress.shrink import COLUMNS, FEWEST, INPUTS, ShrinkResult, arrows, shrink
 from mote.ui.cli.commands.verify import count
-from mote.ui.cli.common import add_json, bold, green, named, print_json, progress, red, show, table
+from mote.ui.cli.common import add_json, add_number, bold, green, named, print_json, progress, red, show, table
 from mote.ui.cli.options.compiling import add_option
 from mote.ui.cli.options.model import add_model, reading
 from mote.ui.cli.table import drop, fold
@@ -29,7 +29,7 @@ def add(p: argparse.ArgumentParser) -> None:
         help="number of inputs to compare outputs on: random, extreme and structured ones"
         f" (default: {INPUTS}, for large models {FEWEST})",
     )
-    p.add_argument("--seed", type=int, default=0, help="seed of the random inputs (default: 0)")
+    add_number(p, "--seed", 0, "seed of the random inputs", metavar=None)
     add_json(p)
 
 

@@ -9,7 +9,7 @@ from mote.base.progress import duration
 from mote.base.stopping import StoppedError
 from mote.optimize.tune.result import Tuned, TunedLayer
 from mote.optimize.tune.tune import MINUTES, TuningPlan, tune
-from mote.ui.cli.common import bold, fields_of, print_json, progress, show
+from mote.ui.cli.common import add_number, bold, fields_of, print_json, progress, show
 from mote.ui.cli.options.compiling import add_compile_options, settings
 from mote.ui.cli.options.tools import add_board, add_journal, add_tools, add_workers, show_interruptions
 from mote.ui.cli.table import alias, columns, drop, shorten
@@ -24,9 +24,7 @@ def add(p: argparse.ArgumentParser) -> None:
     add_tools(p)
     add_board(p, "measure on this board, or on several at once")
     p.add_argument("-o", "--output", metavar="FILE", help="write the pins to this file (.toml)")
-    p.add_argument(
-        "--minutes", type=float, default=MINUTES, metavar="N", help=f"time to spend at most (default: {MINUTES:g})"
-    )
+    add_number(p, "--minutes", MINUTES, "time to spend at most", kind=float)
     p.add_argument(
         "--trials", type=int, metavar="N", help="models to compile and measure at most (default: any number)"
     )
