@@ -74,7 +74,7 @@ def _reachable(
     """The plan without some kernels of external generators. Where no memory is left for a tensor between others, the
     best of the plans that omit one of these; after a few conflicts the first that there is."""
     try:
-        return _planned(graph, how, goal, memories, say, with_external(offers(ordered(graph)), offload, omitted))
+        return _planned(how, goal, memories, say, with_external(offers(ordered(graph)), offload, omitted))
     except UnreachableError as error:
         plans: list[Plan] = []
         for kernel in error.kernels:
@@ -86,7 +86,7 @@ def _reachable(
         return min(plans, key=_with_waits)
 
 
-def _planned(graph: Graph, how: Lowering, wanted: Goal, memories: Sequence[Memory], say: Say, external: Offers) -> Plan:
+def _planned(how: Lowering, wanted: Goal, memories: Sequence[Memory], say: Say, external: Offers) -> Plan:
     kept = memo(pinned(with_bodies(external, wanted, plan), wanted.pins, how, wanted.cores))
 
     def make(goal: Goal) -> Draft:

@@ -140,14 +140,6 @@ class BoardSession:
 
         self._load_always(Request.CALL, load)
 
-    def unload(self) -> None:
-        """Nothing is loaded again after a reset any more."""
-        self._loads.clear()
-
-    def write_scratch(self, data: bytes, offset: int = 0) -> None:
-        """Writes to the scratch memory once; `together` joins it with what depends on it."""
-        self.together(lambda: self.device.write(AgentRegion.SCRATCH, 0, data, offset))
-
     def read_scratch(self, offset: int, count: int) -> bytes:
         return self.together(lambda: self.device.read(AgentRegion.SCRATCH, 0, offset, count))
 

@@ -15,8 +15,6 @@ S3_WHOLE = 40 << 10
 """The largest padded image, in bytes, that a 3x3 depthwise convolution of the ESP32-S3 copies at once."""
 S3_WHOLE_WIDE = 48 << 10
 """The largest padded image, in bytes, for int16 copies of image and weights."""
-P4_BUDGET = 32 << 10
-"""The part of the ESP32-P4's cache that a padded convolution fills."""
 HARD_SWISH = 512
 
 

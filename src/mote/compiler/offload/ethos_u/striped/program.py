@@ -25,8 +25,6 @@ BRICK = 64
 _ALONE = frozenset({"LRELU", "ABS", "CLZ"})
 """Element-wise operations of one operand."""
 _LUT = "TABLE"
-_Tables = Mapping[int, Registers]
-"""The registers of DMA by where it writes a lookup table."""
 
 
 class NotPlainError(Exception):
