@@ -5,13 +5,13 @@ from __future__ import annotations
 import importlib.util
 import shutil
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 from mote.base.errors import MoteError
 from mote.base.extras import TORCH_REMEDY, installing, megabytes, version_of
 from mote.base.notebook import card, table
+from mote.base.results import Record
 from mote.base.text import did_you_mean
 from mote.deploy.firmware.flash import FLASH_TOOLS, FlashTool, drives
 from mote.hardware.cores import ARCHITECTURES, Architecture
@@ -64,8 +64,10 @@ class Readiness:
 
 
 @dataclass(frozen=True)
-class Diagnosis:
+class Diagnosis(Record):
     """Result of `mote doctor`: the requested purposes and their tools."""
+
+    JSON = "ready, *"
 
     purposes: tuple[Readiness, ...]
     """Readiness of the requested purposes."""
@@ -88,10 +90,6 @@ class Diagnosis:
         ]
         facts = {"purposes": len(rows), "ready": sum(p.ready for p in self.purposes)}
         return card("mote doctor", facts, table(("purpose", "", "ready", "tools here", "to install"), rows, left=5))
-
-    def json(self) -> dict[str, Any]:
-        """The diagnosis as JSON types."""
-        return {"ready": self.ready, **asdict(self)}
 
 
 @dataclass(frozen=True)

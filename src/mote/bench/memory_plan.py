@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Unpack
 
-from mote.base.notebook import card, picture, sizes, table
+from mote.base.notebook import picture, table
 from mote.base.progress import Say, silent
+from mote.base.results import Result, as_json, plain
 from mote.bench.pictures import plans
 from mote.bench.pictures.memory import Holding, MemoryMap, direction
 from mote.compiler import line
@@ -43,42 +44,22 @@ class KernelOption:
     """Bytes of scratch memory; None if the kernel does not fit."""
 
 
-@dataclass(frozen=True)
-class MemoryPlan:
+@dataclass(frozen=True, repr=False)
+class MemoryPlan(Result):
     """The memory plan of a compiled model."""
+
+    LINE = (
+        "of {compiled.path!r} for {compiled.settings.target.name}: RAM {ram:,} bytes, live at once {memory.peak:,},"
+        " bound {memory.bound:,}, {compiled.plan.steps!n:,} steps"
+    )
+    TITLE = "{title}"
+    FACTS = (
+        "RAM=ram:size, arena:size, least possible=bound:size, {compiled.costs.unit}=compiled.cost,"
+        " steps=compiled.plan.steps!n"
+    )
 
     compiled: Compiled
     """The compiled model."""
-
-    def __repr__(self) -> str:
-        plan = self.compiled.plan
-        return (
-            f"<MemoryPlan of {self.compiled.path!r} for {self.compiled.settings.target.name}: RAM {self.ram:,} bytes,"
-            f" live at once {self.memory.peak:,}, bound {self.memory.bound:,}, {len(plan.steps):,} steps>"
-        )
-
-    def _repr_html_(self) -> str:
-        plan = self.compiled.plan
-        facts = {
-            "RAM": sizes(self.ram),
-            "arena": sizes(self.arena),
-            "least possible": sizes(self.memory.bound),
-            self.compiled.costs.unit: self.compiled.cost,
-            "steps": len(plan.steps),
-        }
-        rows = [
-            (
-                plan.number(steps[0]),
-                plan.graph.short_name(op),
-                op.kind,
-                kernel_label(self.compiled, i),
-                plan.runs(steps),
-                len(steps),
-            )
-            for i, (op, steps) in enumerate(plan.works)
-        ]
-        layers = table(("#", "layer", "op", "kernel", "runs", "steps"), rows, left=5)
-        return card(self.title, facts, picture(self.svg(), f"{self.title}: the tensor arena over time"), layers)
 
     @property
     def title(self) -> str:
@@ -138,16 +119,11 @@ class MemoryPlan:
             "model": compiled.path,
             "target": compiled.settings.target.name,
             "costs": {"core": costs.core, "unit": costs.unit, "estimate": round(estimate(costs, plan))},
-            "totals": {
-                "ram": plan.ram,
-                "arena": plan.arena,
-                "static": plan.static,
-                "live": memory.peak,
-                "bound": memory.bound,
-                "gap": memory.gap,
-                "steps": len(plan.steps),
-                "macs": compiled.macs,
-            },
+            "totals": as_json(
+                self,
+                "ram, arena, static=compiled.plan.static, live=memory.peak, bound, gap=memory.gap,"
+                " steps=compiled.plan.steps!n, macs=compiled.macs",
+            ),
             "memories": [{"name": memory.name(i) or None, "arena": n} for i, n in enumerate(plan.arenas)],
             "peak": {
                 "step": memory.peak_step,
@@ -167,13 +143,13 @@ class MemoryPlan:
                     "macs": op.macs(plan.graph),
                     "sums": _sums(plan, steps[0]),
                     "bodies": body_plans(op, steps[0]),
-                    "choice": [asdict(option) for option in plan.choices.get(steps[0].ops, ())],
-                    "refused": [asdict(refused) for refused in refusals(plan, steps[0])],
+                    "choice": plain(plan.choices.get(steps[0].ops, ())),
+                    "refused": plain(list(refusals(plan, steps[0]))),
                     **({"cores": divided(plan, op, steps)} if compiled.settings.cores > 1 else {}),
                 }
                 for i, (op, steps) in enumerate(plan.works)
             ],
-            "regions": [asdict(region) | {"layers": list(region.layers)} for region in self.regions],
+            "regions": plain(self.regions),
             "steps": [
                 {
                     "operator": plan.numbers[s.ops],
@@ -191,21 +167,27 @@ class MemoryPlan:
             "kept": kept_states(compiled),
             "buffers": [_buffer(h, compiled) for h in memory.holdings],
             "cells": [
-                {
-                    "buffer": i,
-                    "tensor": h.name,
-                    "row": c.row,
-                    "offset": c.offset,
-                    "bytes": c.nbytes,
-                    "memory": c.memory,
-                    "first": c.first,
-                    "last": c.last,
-                    "role": c.role,
-                }
+                {"buffer": i, "tensor": h.name} | as_json(c, "row, offset, bytes=nbytes, memory, first, last, role")
                 for i, h in enumerate(memory.holdings)
                 for c in h.cells
             ],
         }
+
+    def _parts(self) -> list[str]:
+        plan = self.compiled.plan
+        rows = [
+            (
+                plan.number(steps[0]),
+                plan.graph.short_name(op),
+                op.kind,
+                kernel_label(self.compiled, i),
+                plan.runs(steps),
+                len(steps),
+            )
+            for i, (op, steps) in enumerate(plan.works)
+        ]
+        layers = table(("#", "layer", "op", "kernel", "runs", "steps"), rows, left=5)
+        return [picture(self.svg(), f"{self.title}: the tensor arena over time"), layers]
 
 
 def plan(
@@ -252,17 +234,11 @@ def _buffer(h: Holding, compiled: Compiled) -> dict[str, Any]:
     tensors = compiled.plan.graph.tensors
     b = h.buffer
     return {
-        "name": h.name,
-        "role": h.role,
+        **as_json(h, "name, role, memory, stored, first, last, peak"),
         "tensors": [] if b is None else [tensors[t].name for t in b.tensors],
         "rows": 1 if b is None else len(b.offsets),
         "row_bytes": h.cells[0].nbytes if b is None else b.row_bytes,
         "layout": None if b is None else str(b.layout),
-        "memory": h.memory,
-        "stored": h.stored,
-        "first": h.first,
-        "last": h.last,
-        "peak": h.peak,
     }
 
 

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from mote.base.errors import MoteError
-from mote.base.notebook import card, sizes, table
+from mote.base.notebook import table
+from mote.base.results import Result
 from mote.compiler.emit.c.model import header
 from mote.compiler.emit.c.options import CONSTANTS, Built, ProjectOptions
 from mote.compiler.emit.c.project import Job, Project, generate
@@ -31,9 +32,28 @@ from mote.ir.graph import Graph
 from mote.ir.ops.control.control_flow import unbounded
 
 
-@dataclass(frozen=True)
-class Compiled:
+@dataclass(frozen=True, repr=False)
+class Compiled(Result):
     """A compiled model: the results of all stages from the graph to the C project."""
+
+    LINE = (
+        "{name!r} for {settings.target.name}: {plan.graph.ops!n} operators, arena {plan.arena:,} bytes,"
+        " constants {project.constants:,} bytes"
+    )
+    TITLE = "{path} for {settings.target.name}"
+    FACTS = (
+        "arena=plan.arena:size, static=plan.static:size, constants=project.constants:size, estimated {costs.unit}=cost,"
+        " MACs=macs"
+    )
+    NOTES = "warnings"
+    JSON = (
+        "model=path, target=settings.target.name, name, renamed?, preprocess=settings.preprocess?,"
+        " postprocess=settings.postprocess?, warnings, files=project.files:sorted, steps=plan.steps!n, macs, unbounded,"
+        " estimate.unit=costs.unit, estimate.cost=cost, estimate.budget=settings.cycle_limit, estimate.measured=cycles,"
+        " ram.arena=plan.arena, ram.live=plan.peak, ram.static=plan.static, ram.kept=plan.kept_bytes,"
+        " ram.memories=memories, ram.traffic=_traffic, flash.constants=project.constants, flash.tables=project.tables,"
+        " flash.memories=project.flash, passes=savings"
+    )
 
     prepared: PreparedGraph
     """The graph as it was read, and the results of the passes."""
@@ -62,71 +82,6 @@ class Compiled:
     """Bytes of code that is executed from RAM."""
     replanned: tuple[str, ...] = ()
     """The reasons why the model was planned again after the first plan."""
-
-    def __repr__(self) -> str:
-        plan, constants = self.plan, self.project.constants
-        return (
-            f"<Compiled {self.name!r} for {self.settings.target.name}: {len(plan.graph.ops)} operators,"
-            f" arena {plan.arena:,} bytes, constants {constants:,} bytes>"
-        )
-
-    def _repr_html_(self) -> str:
-        plan, costs = self.plan, self.costs
-        facts = {
-            "arena": sizes(plan.arena),
-            "static": sizes(plan.static),
-            "constants": sizes(self.project.constants),
-            f"estimated {costs.unit}": self.cost,
-            "MACs": self.macs,
-        }
-        rows = [
-            (plan.number(s[0]), plan.graph.short_name(op), op.kind, kernel_label(self, i), op.macs(plan.graph))
-            for i, (op, s) in enumerate(plan.works)
-        ]
-        layers = table(("#", "layer", "op", "kernel", "MACs"), rows, left=4)
-        return card(f"{self.path} for {self.settings.target.name}", facts, layers, notes=self.warnings)
-
-    def json(self) -> dict[str, Any]:
-        """Names, sizes, the estimate and what each pass did, as JSON types."""
-        plan, settings = self.plan, self.settings
-        two = {"cores": 2, "one_core": self.one_core_cost} if settings.cores > 1 else {}
-        return {
-            "model": self.path,
-            "target": settings.target.name,
-            "name": self.name,
-            "renamed": self.renamed or None,
-            "preprocess": settings.preprocess or None,
-            "postprocess": settings.postprocess or None,
-            "warnings": list(self.warnings),
-            "files": sorted(self.project.files),
-            "steps": len(plan.steps),
-            "macs": self.macs,
-            "unbounded": self.unbounded,
-            "estimate": {
-                "unit": self.costs.unit,
-                "cost": self.cost,
-                "budget": settings.cycle_limit,
-                "measured": self.cycles,
-                **two,
-            },
-            "ram": {
-                "arena": plan.arena,
-                "live": plan.peak,
-                "static": plan.static,
-                "kept": plan.kept_bytes,
-                "memories": self.memories,
-                "traffic": {t.memory.name: {"accessed": t.accessed, "waits": t.waits} for t in traffic(plan)},
-            },
-            "flash": {
-                "constants": self.project.constants,
-                "tables": self.project.tables,
-                "memories": self.project.flash,
-            },
-            "passes": [
-                {"name": s.name, "removed": s.removed, "detail": s.detail, "exact": s.exact, "caveat": s.caveat or None}
-                for s in self.savings
-            ],
-        }
 
     @property
     def costs(self) -> Costs:
@@ -242,6 +197,25 @@ class Compiled:
                     reason = f"a package for {name} needs {setting}={value}"
                     raise MoteError(reason, where=self.path, remedy="compile the model with it")
         return write_packages(str(output), dict.fromkeys(package, self.package), self.package, force=force)
+
+    def _parts(self) -> list[str]:
+        plan = self.plan
+        rows = [
+            (plan.number(s[0]), plan.graph.short_name(op), op.kind, kernel_label(self, i), op.macs(plan.graph))
+            for i, (op, s) in enumerate(plan.works)
+        ]
+        return [table(("#", "layer", "op", "kernel", "MACs"), rows, left=4)]
+
+    def json(self) -> dict[str, Any]:
+        """Names, sizes, the estimate and what each pass did, as JSON types."""
+        about = super().json()
+        if self.settings.cores > 1:
+            about["estimate"] |= {"cores": 2, "one_core": self.one_core_cost}
+        return about
+
+    @property
+    def _traffic(self) -> dict[str, dict[str, float]]:
+        return {t.memory.name: {"accessed": t.accessed, "waits": t.waits} for t in traffic(self.plan)}
 
 
 def kernel_label(compiled: Compiled, step: int) -> str:

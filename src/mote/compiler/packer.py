@@ -11,9 +11,9 @@ from typing import Any, Unpack
 
 from mote.base.errors import MoteError, explaining, naming
 from mote.base.files import write_file
-from mote.base.notebook import card, folded, sizes, table
 from mote.base.option import RestrictedUse, check_use
 from mote.base.progress import Say, silent
+from mote.base.results import ItemTable, Result
 from mote.compiler.checks.advice import advice
 from mote.compiler.checks.budgets import over_budget
 from mote.compiler.emit.image import format
@@ -47,9 +47,21 @@ UNRECORDED = {"backend", "preprocess", "barrier", "pins"}
 MOST_VERSION = (1 << 32) - 1
 
 
-@dataclass(frozen=True)
-class Image:
+@dataclass(frozen=True, repr=False)
+class Image(Result):
     """A model as an image, with its plan."""
+
+    LINE = "{name!r} for {settings.target.name}: {data!n:,} bytes"
+    TITLE = "{path} for {settings.target.name}"
+    NOTES = "warnings"
+    FACTS = "image=data!n:size, arena:size, states=program.state_bytes:size, version=header.version, MACs=macs"
+    ROWS = ItemTable("records", "kernel=name", title="{records!n} kernels")
+    JSON = (
+        "model=path, target=settings.target.name, name, warnings, bytes=data!n, crc=header.crc:08x,"
+        " version=header.version, product=header.product, steps=program.schedule!n, macs,"
+        " kernels=program.kernels.name:sorted, ram.arenas=program.arenas,"
+        " ram.states=program.state_bytes, record=record_bytes"
+    )
 
     data: bytes
     """The bytes of the image."""
@@ -69,39 +81,6 @@ class Image:
     """The passes that changed the graph, and what each removed."""
     warnings: tuple[str, ...] = ()
     """Warnings about the model file."""
-
-    def __repr__(self) -> str:
-        return f"<Image {self.name!r} for {self.settings.target.name}: {len(self.data):,} bytes>"
-
-    def _repr_html_(self) -> str:
-        facts = {
-            "image": sizes(len(self.data)),
-            "arena": sizes(sum(self.program.arenas)),
-            "states": sizes(self.program.state_bytes),
-            "version": self.header["version"],
-            "MACs": self.macs,
-        }
-        rows = [(kernel.name,) for kernel in self.records]
-        kernels = folded(f"{len(rows)} kernels", table(("kernel",), rows))
-        return card(f"{self.path} for {self.settings.target.name}", facts, kernels, notes=self.warnings)
-
-    def json(self) -> dict[str, Any]:
-        """Names, sizes, kernels and versions as JSON types."""
-        return {
-            "model": self.path,
-            "target": self.settings.target.name,
-            "name": self.name,
-            "warnings": list(self.warnings),
-            "bytes": len(self.data),
-            "crc": f"{self.header['crc']:08x}",
-            "version": self.header["version"],
-            "product": self.header["product"],
-            "steps": len(self.program.schedule),
-            "macs": self.macs,
-            "kernels": sorted({kernel.name for kernel in self.program.kernels}),
-            "ram": {"arenas": list(self.program.arenas), "states": self.program.state_bytes},
-            "record": self.record_bytes,
-        }
 
     @property
     def name(self) -> str:
@@ -135,6 +114,11 @@ class Image:
     def c_array(self) -> dict[str, str]:
         """The image as C, `NAME_image.h` and `NAME_image.c`, for firmware without a file system."""
         return c_array(self.data, self.name, image_alignment(self.records))
+
+    @property
+    def arena(self) -> int:
+        """Bytes of the tensor arenas."""
+        return sum(self.program.arenas)
 
 
 def pack(

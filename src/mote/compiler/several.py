@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any, Unpack
 
 from mote.base.errors import MoteError
-from mote.base.notebook import card, sizes, table
+from mote.base.notebook import table
 from mote.base.option import RestrictedUse, check_use
+from mote.base.results import Result
 from mote.compiler.checks.budgets import check_flashes, over_budget
 from mote.compiler.compiled import Compiled
 from mote.compiler.emit.c.model.arenas import shared
@@ -44,9 +45,18 @@ class Running(StrEnum):
     """All on each input, one after another: one arena, one input, one call for all."""
 
 
-@dataclass(frozen=True)
-class CompiledModels:
+@dataclass(frozen=True, repr=False)
+class CompiledModels(Result):
     """Compiled models, each of which can be run and verified alone with an arena of its own, and their common C."""
+
+    LINE = "{models.name:list} for {settings.target.name}, {running}: arena {arena:,} bytes"
+    TITLE = "{models!n} models for {settings.target.name}, {running}"
+    FACTS = "arena:size, static:size, constants=project.constants:size"
+    JSON = (
+        "models, target=settings.target.name, running:s, files=project.files:sorted, ram.arena=arena,"
+        " ram.static=static, ram.edges=edges, ram.memories=memories, flash.constants=project.constants,"
+        " flash.memories=project.flash"
+    )
 
     models: tuple[Compiled, ...]
     """The models, each compiled for itself."""
@@ -56,28 +66,6 @@ class CompiledModels:
     """The settings of all models."""
     running: Running
     """When the models run, which decides what memory they share."""
-
-    def __repr__(self) -> str:
-        names = ", ".join(m.name for m in self.models)
-        return f"<CompiledModels {names} for {self.settings.target.name}, {self.running}: arena {self.arena:,} bytes>"
-
-    def _repr_html_(self) -> str:
-        facts = {"arena": sizes(self.arena), "static": sizes(self.static), "constants": sizes(self.project.constants)}
-        rows = [(m.name, m.path, m.plan.arena, m.project.constants, m.cost, m.macs) for m in self.models]
-        head = ("name", "model", "arena", "constants", f"estimated {self.settings.costs.unit}", "MACs")
-        title = f"{len(self.models)} models for {self.settings.target.name}, {self.running}"
-        return card(title, facts, table(head, rows, left=2))
-
-    def json(self) -> dict[str, Any]:
-        """Each model, and the sizes of all together, as JSON types."""
-        return {
-            "models": [model.json() for model in self.models],
-            "target": self.settings.target.name,
-            "running": str(self.running),
-            "files": sorted(self.project.files),
-            "ram": {"arena": self.arena, "static": self.static, "edges": self.edges, "memories": self.memories},
-            "flash": {"constants": self.project.constants, "memories": self.project.flash},
-        }
 
     @property
     def arena(self) -> int:
@@ -117,6 +105,11 @@ class CompiledModels:
     def write(self, output: str | Path, package: Sequence[str] = (), *, force: bool = False) -> list[str]:
         """Writes the C project or packages of it, as `Compiled.write` does."""
         return write_packages(str(output), dict.fromkeys(package, self.package), self.package, force=force)
+
+    def _parts(self) -> list[str]:
+        rows = [(m.name, m.path, m.plan.arena, m.project.constants, m.cost, m.macs) for m in self.models]
+        head = ("name", "model", "arena", "constants", f"estimated {self.settings.costs.unit}", "MACs")
+        return [table(head, rows, left=2)]
 
 
 def compile_several(

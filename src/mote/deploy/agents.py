@@ -9,8 +9,8 @@ from typing import Any, Unpack
 
 from mote.base.errors import MoteError, explaining
 from mote.base.files import read_file, temporary_folder
-from mote.base.notebook import card
 from mote.base.progress import Say, silent
+from mote.base.results import Record, Result
 from mote.compiler import line
 from mote.compiler.compiled import Compiled
 from mote.compiler.emit.c.programs.agent import GLUE, agent_glue
@@ -55,8 +55,10 @@ _SIGNED = ("mote_ed25519.c", "mote_ed25519.h", "mote_sha512.c", "mote_sha512.h")
 
 
 @dataclass(frozen=True)
-class ImageRoom:
+class ImageRoom(Record):
     """RAM for images, in bytes: the image with its signature, its arenas, its states."""
+
+    JSON = "ram=image, arenas, states"
 
     image: int
     arenas: tuple[int, ...]
@@ -64,8 +66,14 @@ class ImageRoom:
 
 
 @dataclass(frozen=True)
-class AgentProject:
+class AgentProject(Result):
     """An agent project: the agent with a compiled model, or with the runtime for images, as files."""
+
+    TITLE = "Agent for {target}"
+    JSON = (
+        "package, target, model?, id, runs=options.runs, loads=options.loads, frame=options.frame,"
+        " scratch=options.scratch, images=room, files:sorted"
+    )
 
     package: str
     """Name of the ecosystem."""
@@ -89,28 +97,12 @@ class AgentProject:
     def __repr__(self) -> str:
         return f"<AgentProject of {self.model or 'images'} for {self.target}: {self.package}, {len(self.files)} files>"
 
-    def _repr_html_(self) -> str:
-        return card(f"Agent for {self.target}", {k: v for k, v in self.json().items() if k != "files"})
-
-    def json(self) -> dict[str, Any]:
-        """The project as JSON types."""
-        options, room = self.options, self.room
-        return {
-            "package": self.package,
-            "target": self.target,
-            "model": self.model or None,
-            "id": self.id,
-            "runs": options.runs,
-            "loads": options.loads,
-            "frame": options.frame,
-            "scratch": options.scratch,
-            "images": {"ram": room.image, "arenas": list(room.arenas), "states": room.states} if room else None,
-            "files": sorted(self.files),
-        }
-
     def write(self, output: str | Path, *, force: bool = False) -> list[str]:
         """Writes the project to a folder or archive; returns user files that were overwritten."""
         return write_files(str(output), self.files, self.edited, force=force)
+
+    def _facts(self) -> dict[str, object]:
+        return {name: value for name, value in self.json().items() if name != "files"}
 
 
 @explaining()

@@ -13,9 +13,9 @@ import mote.compiler.line as line
 from mote.base.errors import MoteError, explaining
 from mote.base.extras import installed, require
 from mote.base.files import temporary_folder
-from mote.base.notebook import card, table
+from mote.base.notebook import card
 from mote.base.progress import Say, silent
-from mote.base.results import Result
+from mote.base.results import ItemTable, Result
 from mote.base.text import printable
 from mote.compiler.firmware import firmware
 from mote.compiler.settings import Settings, make_settings
@@ -67,6 +67,9 @@ class KnownBoard:
 class BoardList(Result):
     """Boards that can be used on this host."""
 
+    TITLE = "Boards"
+    ROWS = ItemTable("boards", "name, address, target, from=origin, state", left=5)
+
     boards: tuple[KnownBoard, ...]
     """Boards of boards.toml, other serial ports, and emulated boards."""
     file: str
@@ -77,10 +80,8 @@ class BoardList(Result):
     def __repr__(self) -> str:
         return f"<BoardList of {len(self.boards)} boards{f' from {self.file}' if self.file else ''}>"
 
-    def _repr_html_(self) -> str:
-        rows = [(b.name, b.address, b.target or "", b.origin, b.state) for b in self.boards]
-        facts = {"file": self.file or "none", "boards": len(rows)}
-        return card("Boards", facts, table(("name", "address", "target", "from", "state"), rows, left=5))
+    def _facts(self) -> dict[str, object]:
+        return {"file": self.file or "none", "boards": len(self.boards)}
 
 
 @dataclass(frozen=True)
@@ -121,20 +122,18 @@ class BoardInfo:
         return self.identity.json() | own | counts | {"memories": memories}
 
 
-@dataclass(frozen=True)
-class BoardFlashed:
+@dataclass(frozen=True, repr=False)
+class BoardFlashed(Result):
     """Result of flashing a board with agent and model."""
+
+    LINE = "{info.name}: {how}"
+    TITLE = "Board {info.name}"
+    FACTS = "firmware=how, model=info.identity.model:hex"
 
     info: BoardInfo
     """Information from the agent after flashing."""
     how: str
     """Flash tool that wrote it, or emulated board that it was built for."""
-
-    def __repr__(self) -> str:
-        return f"<BoardFlashed {self.info.name}: {self.how}>"
-
-    def _repr_html_(self) -> str:
-        return card(f"Board {self.info.name}", {"firmware": self.how, "model": self.info.identity.model.hex()})
 
     def json(self) -> dict[str, Any]:
         """All fields as JSON types."""

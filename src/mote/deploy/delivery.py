@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 from mote.base.errors import MoteError, explaining
 from mote.base.files import check_new, read_file, write_file, write_secret
-from mote.base.notebook import card, sizes
+from mote.base.notebook import card
 from mote.base.progress import Say, silent
+from mote.base.results import Result
 from mote.compiler.emit.image import format
 from mote.compiler.emit.image.reader import read_header
 from mote.deploy import keys
@@ -38,9 +39,14 @@ Address = tuple[str, int]
 """(host or "", port)."""
 
 
-@dataclass(frozen=True)
-class Delta:
+@dataclass(frozen=True, repr=False)
+class Delta(Result):
     """A delta update from one image to another."""
+
+    LINE = "from {old!r} to {new!r}: {data!n:,} bytes, {share:.0%} of the image"
+    TITLE = "{old} → {new}"
+    FACTS = "delta=data!n:size, image=image_bytes:size"
+    JSON = "old, new, bytes=data!n, image_bytes"
 
     old: str
     """Image that devices run."""
@@ -51,20 +57,14 @@ class Delta:
     image_bytes: int
     """Bytes of the new image."""
 
-    def __repr__(self) -> str:
-        share = 100 * len(self.data) / self.image_bytes
-        return f"<Delta from {self.old!r} to {self.new!r}: {len(self.data):,} bytes, {share:.0f}% of the image>"
-
-    def _repr_html_(self) -> str:
-        return card(f"{self.old} → {self.new}", {"delta": sizes(len(self.data)), "image": sizes(self.image_bytes)})
-
     def write(self, path: str | Path) -> None:
         """Writes the delta to a file atomically; replaces an existing delta."""
         write_file(str(path), self.data, deltas.MAGIC)
 
-    def json(self) -> dict[str, Any]:
-        """Names and sizes as JSON types."""
-        return {"old": self.old, "new": self.new, "bytes": len(self.data), "image_bytes": self.image_bytes}
+    @property
+    def share(self) -> float:
+        """Bytes of the delta by those of the image."""
+        return len(self.data) / self.image_bytes
 
 
 @explaining()
@@ -194,9 +194,14 @@ def _asked(path: str) -> keys.Passphrase:
     return ask
 
 
-@dataclass(frozen=True)
-class ImageVerdict:
+@dataclass(frozen=True, repr=False)
+class ImageVerdict(Result):
     """Result of verifying an image's signature with a public key."""
+
+    LINE = "on {image!r}: {verdict}, key {key_id}"
+    TITLE = "{image}"
+    FACTS = "signature=verdict:s, key=key_id, version"
+    JSON = "image, version, valid, verdict:s, key_id, signed_by, learns"
 
     image: str
     """Image file."""
@@ -218,24 +223,6 @@ class ImageVerdict:
 
     def __bool__(self) -> bool:
         return self.valid
-
-    def __repr__(self) -> str:
-        return f"<ImageVerdict on {self.image!r}: {self.verdict}, key {self.key_id}>"
-
-    def _repr_html_(self) -> str:
-        return card(self.image, {"signature": str(self.verdict), "key": self.key_id, "version": self.version})
-
-    def json(self) -> dict[str, Any]:
-        """The verdict as JSON types."""
-        return {
-            "image": self.image,
-            "version": self.version,
-            "valid": self.valid,
-            "verdict": str(self.verdict),
-            "key_id": self.key_id,
-            "signed_by": self.signed_by,
-            "learns": self.learns,
-        }
 
 
 @explaining()

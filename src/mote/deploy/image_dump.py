@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from mote.base.errors import explaining, naming
-from mote.base.notebook import card, sizes, table
+from mote.base.notebook import sizes, table
+from mote.base.results import Result, as_json
 from mote.compiler.emit.image import format
 from mote.compiler.emit.image.reader import ImageContents, OpInfo, PlaceInfo, PortInfo, read, read_image
 from mote.compiler.lower.program import IMAGE, STATES, Kind
@@ -17,8 +18,10 @@ MEMORY_NAMES = {STATES: "states", IMAGE: "image", format.NO_MEMORY: "-"}
 
 
 @dataclass(frozen=True)
-class ImageDump:
+class ImageDump(Result):
     """Parsed contents of an image of `mote.pack`."""
+
+    TITLE = "{image}"
 
     image: str
     """Image file."""
@@ -33,19 +36,18 @@ class ImageDump:
             f" {len(self.contents.kernels)} kernels, {len(self.contents.schedule):,} steps>"
         )
 
-    def _repr_html_(self) -> str:
+    def _facts(self) -> dict[str, object]:
         header = self.contents.header
-        facts = {
-            "image": sizes(header["bytes"]),
-            "arena": sizes(sum(header["arena"])),
-            "version": header["version"],
-            "signed": self.contents.signature is not None,
-        }
+        image, arena = sizes(header["bytes"]), sizes(sum(header["arena"]))
+        signed = self.contents.signature is not None
+        return {"image": image, "arena": arena, "version": header["version"], "signed": signed}
+
+    def _parts(self) -> list[str]:
         rows = [
             (i, layer.get("kind") or op.form.name.lower(), op.name, op.kernel, op.fields["times"])
             for i, (op, layer) in enumerate(zip(self.contents.ops, op_layers(self.contents), strict=True))
         ]
-        return card(self.image, facts, table(("op", "kind", "layer", "kernel", "runs"), rows, left=4))
+        return [table(("op", "kind", "layer", "kernel", "runs"), rows, left=4)]
 
     def json(self) -> dict[str, Any]:
         """The contents as JSON types."""
@@ -53,26 +55,16 @@ class ImageDump:
         header = image.header
         return {
             "image": self.image,
-            "bytes": header["bytes"],
-            "format": header["format"],
-            "crc": f"{header['crc']:08x}",
-            "version": header["version"],
-            "product": header["product"],
+            **as_json(header, "bytes, format, crc:08x, version, product, warm_up"),
+            "ram": as_json(header, "arenas=arena, states, counters"),
+            **as_json(image, "mote=about.mote, learned, record=record_bytes, sections, steps=schedule!n, signature"),
             "features": [f.name for f in format.FEATURES if f in image.features],
             "source_sha256": bytes(header["source"]).hex(),
-            "mote": image.about.get("mote"),
             "options": image.about.get("options", {}),
-            "ram": {"arenas": list(header["arena"]), "states": header["states"], "counters": header["counters"]},
-            "warm_up": header["warm_up"],
-            "learned": [dict(state) for state in image.learned],
-            "record": image.record_bytes,
-            "sections": image.sections,
             "inputs": [_port(p) for p in image.inputs],
             "outputs": [_port(p) for p in image.outputs],
             "kernels": [{"id": f"{k.id:08x}", "name": k.name} for k in image.kernels],
-            "steps": len(image.schedule),
             "ops": [_op(op, layer) for op, layer in zip(image.ops, op_layers(image), strict=True)],
-            "signature": image.signature,
         }
 
 
@@ -91,17 +83,8 @@ def op_layers(image: ImageContents) -> list[Mapping[str, Any]]:
 
 
 def _port(port: PortInfo) -> dict[str, Any]:
-    return {
-        "name": port.name,
-        "dtype": str(port.dtype),
-        "shape": list(port.shape),
-        "scale": port.scale,
-        "zero_point": port.zero_point,
-        "memory": MEMORY_NAMES.get(port.memory, port.memory),
-        "offset": port.offset,
-        "bytes": port.nbytes,
-        "labels": list(port.labels),
-    }
+    values = as_json(port, "name, dtype:s, shape, scale, zero_point, memory, offset, bytes=nbytes, labels")
+    return values | {"memory": MEMORY_NAMES.get(port.memory, port.memory)}
 
 
 def _op(op: OpInfo, layer: Mapping[str, Any]) -> dict[str, Any]:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Unpack
 
 import mote.compiler.package
 from mote.base.errors import MoteError
-from mote.base.notebook import card, folded, table
 from mote.base.progress import Say, silent
+from mote.base.results import ItemTable, Result
 from mote.compiler.emit.image import manifest as manifests
 from mote.compiler.emit.image.entries import entry_files
 from mote.compiler.emit.image.kernels import ANY, image_alignment, merged, record
@@ -49,9 +49,18 @@ OPERANDS = 16
 """Maximum operands of an image's step (mote_room.h)."""
 
 
-@dataclass(frozen=True)
-class Runtime:
+@dataclass(frozen=True, repr=False)
+class Runtime(Result):
     """A runtime as a C library with its manifest."""
+
+    LINE = "for {manifest.target}: {manifest.kernels!n} kernels, {sources!n} C files"
+    TITLE = "Runtime for {manifest.target}"
+    FACTS = "kernels=manifest.kernels!n, C files=sources!n, files!n"
+    ROWS = ItemTable("manifest.kernels", "kernel=name, id:08x", left=2, title="kernels")
+    JSON = (
+        "target=manifest.target, kernels=manifest.kernels.name, limits.taps=manifest.limits.taps,"
+        " limits.pointers=manifest.limits.pointers, limits.words=manifest.limits.words, files:sorted"
+    )
 
     manifest: Manifest
     """Kernels of the runtime and their limits."""
@@ -59,28 +68,6 @@ class Runtime:
     """Settings with which its models are planned."""
     package: Package
     """Description of the C library for packagers."""
-
-    def __repr__(self) -> str:
-        return (
-            f"<Runtime for {self.manifest.target}: {len(self.manifest.kernels)} kernels, {len(self.sources)} C files>"
-        )
-
-    def _repr_html_(self) -> str:
-        facts = {"kernels": len(self.manifest.kernels), "C files": len(self.sources), "files": len(self.files)}
-        rows = [(kernel.name, f"{kernel.id:08x}") for kernel in self.manifest.kernels]
-        return card(
-            f"Runtime for {self.manifest.target}", facts, folded("kernels", table(("kernel", "id"), rows, left=2))
-        )
-
-    def json(self) -> dict[str, Any]:
-        """The runtime as JSON types."""
-        limits = self.manifest.limits
-        return {
-            "target": self.manifest.target,
-            "kernels": [kernel.name for kernel in self.manifest.kernels],
-            "limits": {"taps": limits.taps, "pointers": limits.pointers, "words": limits.words},
-            "files": sorted(self.files),
-        }
 
     @property
     def files(self) -> dict[str, str]:

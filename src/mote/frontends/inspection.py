@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from mote import frontends
 from mote.base.errors import explaining
-from mote.base.notebook import card, sizes, table
+from mote.base.notebook import table
+from mote.base.results import Result
 from mote.frontends.model import Model, SourceLayer
 from mote.frontends.reading import reading
 from mote.ir.graph import Graph, Op, Tensor
@@ -66,8 +67,13 @@ class InspectedLayer:
 
 
 @dataclass(frozen=True)
-class Inspection:
+class Inspection(Result):
     """The contents of a model file."""
+
+    TITLE = "{model}"
+    FACTS = "format, MACs=macs, weights:size"
+    NOTES = "warnings"
+    JSON = "*, unsupported"
 
     model: str
     """The file."""
@@ -98,21 +104,10 @@ class Inspection:
             f" {self.weights:,} bytes of weights>"
         )
 
-    def _repr_html_(self) -> str:
-        rows = [
-            (x.index, x.short, x.op, _shapes(x.outputs), x.macs, x.weights, x.unsupported or "") for x in self.layers
-        ]
-        facts = {"format": self.format, "MACs": self.macs, "weights": sizes(self.weights)}
-        return card(
-            self.model,
-            facts,
-            table(("#", "layer", "op", "output", "MACs", "weight bytes", "not supported"), rows, left=4),
-            notes=self.warnings,
-        )
-
-    def json(self) -> dict[str, Any]:
-        """The inspection as JSON types."""
-        return asdict(self) | {"unsupported": [asdict(layer) for layer in self.unsupported]}
+    def _parts(self) -> list[str]:
+        head = ("#", "layer", "op", "output", "MACs", "weight bytes", "not supported")
+        rows = [(x.index, x.short, x.op, _shapes(x.outputs), x.macs, x.weights, x.unsupported) for x in self.layers]
+        return [table(head, rows, left=4)]
 
 
 def _shapes(tensors: Sequence[InspectedTensor]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 from collections.abc import Callable
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import fields, is_dataclass, replace
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
@@ -18,7 +18,6 @@ from hypothesis import strategies as st
 
 import mote
 from mote.base import notebook
-from mote.base.results import Result
 from mote.bench.evaluation.result import Against, ByReference, OnCore, SampleAnswer
 from mote.bench.generators.checks import GeneratorCheck
 from mote.bench.measure.run import Flash, LayerCost, Ram
@@ -246,19 +245,3 @@ def test_tables_leave_out_empty_columns_and_say_what_is_not_shown() -> None:
     html = notebook.table(("name", "empty", "n"), [(f"row {i}", None, i) for i in range(notebook.MOST_ROWS + 5)])
     assert "empty" not in html and "and 5 more" in html and html.count("<tr>") == notebook.MOST_ROWS + 1
     assert notebook.table(("a",), []) == ""
-
-
-def test_json_has_fields_and_what_follows_from_them() -> None:
-    @dataclass(frozen=True)
-    class Square(Result):
-        DERIVED = ("area",)
-
-        side: int
-        names: tuple[str, ...] = ()
-
-        @property
-        def area(self) -> int:
-            return self.side**2
-
-    assert Square(3, ("a",)).json() == {"side": 3, "names": ("a",), "area": 9}
-    assert all(issubclass(kind, Result) for kind in (mote.VerifyResult, mote.Profile, Device, NetworkCosts))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,8 @@ import numpy as np
 from mote.base.errors import MoteError, explaining, naming
 from mote.base.extras import installing
 from mote.base.files import write_file
-from mote.base.notebook import card, sizes, table
+from mote.base.notebook import table
+from mote.base.results import Result
 from mote.bench.evaluation.verify import Judge, Mismatch
 from mote.bench.execute import reference
 from mote.bench.execute.format_references import runtime
@@ -76,8 +77,13 @@ def edge_table(inputs: Sequence[Edge], outputs: Sequence[Edge]) -> str:
 
 
 @dataclass(frozen=True)
-class Converted:
+class Converted(Result):
     """A model as a `.tflite` file."""
+
+    TITLE = "{model}"
+    FACTS = "file=data!n:size, operators, bit-exact=check.exact"
+    NOTES = "warnings, notes"
+    JSON = "model, format, inputs, outputs, operators, warnings, notes, check, bytes=data!n"
 
     model: str
     """Model file name, or a description of the model object."""
@@ -102,21 +108,12 @@ class Converted:
         checked = "not checked" if self.check is None else "checked" if self.check.passed else "DIFFERENT"
         return f"<Converted {self.model!r}: {self.operators} operators, {len(self.data):,} bytes, {checked}>"
 
-    def _repr_html_(self) -> str:
-        facts = {
-            "file": sizes(len(self.data)),
-            "operators": self.operators,
-            "bit-exact": None if self.check is None else self.check.exact,
-        }
-        return card(self.model, facts, edge_table(self.inputs, self.outputs), notes=(*self.warnings, *self.notes))
-
     def write(self, path: str | Path) -> None:
         """Writes the file atomically; replaces an existing `.tflite` file."""
         write_file(str(path), self.data, IDENTIFIER, IDENTIFIER_AT)
 
-    def json(self) -> dict[str, Any]:
-        """The result as JSON types, without the file."""
-        return {name: value for name, value in asdict(self).items() if name != "data"} | {"bytes": len(self.data)}
+    def _parts(self) -> list[str]:
+        return [edge_table(self.inputs, self.outputs)]
 
 
 @explaining()

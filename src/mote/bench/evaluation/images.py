@@ -14,8 +14,8 @@ import numpy as np
 
 from mote.base.errors import MoteError, explaining, naming
 from mote.base.files import temporary_folder
-from mote.base.notebook import card, sizes, table
 from mote.base.progress import Say, silent
+from mote.base.results import ItemTable, Record, Result
 from mote.base.text import short_names
 from mote.bench.evaluation.npu_images import npu_simulation
 from mote.bench.evaluation.verify import (
@@ -73,8 +73,10 @@ PREPARING = (
 
 
 @dataclass(frozen=True)
-class TracedOp:
+class TracedOp(Record):
     """An op of an image whose results are traced."""
+
+    JSON = "number, op=kind, name, kernel, macs"
 
     name: str
     number: str
@@ -88,9 +90,18 @@ class TracedOp:
     layout: Layout = NHWC
 
 
-@dataclass(frozen=True)
-class LoadedImage:
+@dataclass(frozen=True, repr=False)
+class LoadedImage(Result):
     """A loaded image with its kernels, for a target."""
+
+    LINE = "{path!r} for {target.name}: {data!n:,} bytes"
+    TITLE = "{path} for {target.name}"
+    FACTS = "image=data!n:size, arena:size, kernels!n"
+    ROWS = ItemTable("layers", "#=number, op=kind, name, kernel, MACs=macs", left=4)
+    JSON = (
+        "image=path, target=target.name, bytes=data!n, version=image.header.version, arena, keeps_states=keeps,"
+        " kernels=kernels.name, layers"
+    )
 
     path: str
     """File name."""
@@ -106,31 +117,6 @@ class LoadedImage:
     """Target and build options of the runtime."""
     signature: bytes = b""
     """Signature that follows the image, required by devices with keys."""
-
-    def __repr__(self) -> str:
-        return f"<LoadedImage {self.path!r} for {self.target.name}: {len(self.data):,} bytes>"
-
-    def _repr_html_(self) -> str:
-        facts = {"image": sizes(len(self.data)), "arena": sizes(self.arena), "kernels": len(self.kernels)}
-        rows = [(x.number, x.kind, x.name, x.kernel, x.macs) for x in self.layers]
-        layers = table(("#", "op", "name", "kernel", "MACs"), rows, left=4)
-        return card(f"{self.path} for {self.target.name}", facts, layers)
-
-    def json(self) -> dict[str, Any]:
-        """Sizes, kernels and layers as JSON types."""
-        return {
-            "image": self.path,
-            "target": self.target.name,
-            "bytes": len(self.data),
-            "version": self.image.header["version"],
-            "arena": self.arena,
-            "keeps_states": self.keeps,
-            "kernels": [kernel.name for kernel in self.kernels],
-            "layers": [
-                {"number": x.number, "op": x.kind, "name": x.name, "kernel": x.kernel, "macs": x.macs}
-                for x in self.layers
-            ],
-        }
 
     @property
     def target(self) -> Target:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
-from math import isfinite
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from mote.base.notebook import card, folded, table
+from mote.base.results import plain
 from mote.bench.evaluation.layer_noise import LayerNoise
 from mote.bench.evaluation.learning.result import Learning
 from mote.bench.metrics import Score
@@ -173,9 +173,9 @@ class Evaluation:
             "target": self.target,
             "data": self.data,
             "inputs_a_second": None if self.rate is None else round(self.rate, 1),
-            "classes": list(self.classes),
-            "notes": list(self.notes),
-            "worst": [asdict(answer) for answer in self.worst],
+            "classes": self.classes,
+            "notes": self.notes,
+            "worst": self.worst,
             "reference": {
                 "runtime": reference.runtime,
                 **_brief(reference.score),
@@ -190,30 +190,20 @@ class Evaluation:
                 **_brief(against.score),
                 "agreement": against.agreement,
                 "decibels": against.decibels,
-                "layers": [asdict(layer) for layer in against.layers],
+                "layers": against.layers,
                 "layer_samples": against.samples,
-                "worst": [asdict(answer) for answer in against.worst],
+                "worst": against.worst,
             },
-            "learning": self.learning and self.learning.json(),
+            "learning": self.learning,
         }
-        plain = _plain(summary)
-        assert isinstance(plain, dict)
-        return plain
+        values: dict[str, Any] = plain(summary)
+        return values
 
 
 def _on_core(core: OnCore) -> dict[str, Any]:
-    score = None if core.score is None else _brief(core.score)
-    return {**asdict(replace(core, score=None)), "score": score, "passed": core.passed}
+    return vars(core) | {"score": core.score and _brief(core.score), "passed": core.passed}
 
 
 def _brief(score: Score) -> dict[str, Any]:
     """A score as JSON without tables."""
     return {key: value for key, value in score.json().items() if key == "interval" or not isinstance(value, list)}
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {key: _plain(part) for key, part in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(part) for part in value]
-    return str(value) if isinstance(value, float) and not isfinite(value) else value

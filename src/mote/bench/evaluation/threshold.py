@@ -9,7 +9,7 @@ from typing import Any, Unpack
 import numpy as np
 
 from mote.base.errors import MoteError, explaining, naming
-from mote.base.notebook import card, table
+from mote.base.notebook import table
 from mote.base.progress import Say, silent
 from mote.base.results import Result
 from mote.bench.evaluation.inferences import Posed, as_taken, posed
@@ -35,9 +35,13 @@ RAISED_DIGITS = 4
 """Significant digits of a threshold raised by a margin."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ThresholdFit(Result):
     """A fitted threshold and its errors on the data."""
+
+    LINE = "of {model!r} on {data!r}: {threshold!r}, {criterion}"
+    TITLE = "{model} on {data}"
+    FACTS = "threshold, criterion, --postprocess=postprocess"
 
     model: str
     """Model file name, or a description of the model object."""
@@ -64,14 +68,6 @@ class ThresholdFit(Result):
     false_alarms_an_hour: float | None = None
     """False alarms per hour of a recording; None for samples."""
 
-    def __repr__(self) -> str:
-        return f"<ThresholdFit of {self.model!r} on {self.data!r}: {self.threshold!r}, {self.criterion}>"
-
-    def _repr_html_(self) -> str:
-        facts = {"threshold": self.threshold, "criterion": self.criterion, "--postprocess": self.postprocess}
-        rows = [(name, value) for name, value in self.costs.items()]
-        return card(f"{self.model} on {self.data}", facts, table(("on this data", "count"), rows, left=1))
-
     @property
     def costs(self) -> dict[str, str]:
         """Errors on the data, in words."""
@@ -85,6 +81,9 @@ class ThresholdFit(Result):
             **({"missed samples": f"{self.false_negatives} of {self.positives}"} if self.positives else {}),
             "false positives": f"{self.false_positives} of {normal}",
         }
+
+    def _parts(self) -> list[str]:
+        return [table(("on this data", "count"), list(self.costs.items()))]
 
 
 @explaining()

@@ -15,9 +15,8 @@ import numpy as np
 
 from mote.base.errors import MoteError, explaining, naming
 from mote.base.files import temporary_folder
-from mote.base.notebook import card, table
 from mote.base.progress import Say, counted, silent
-from mote.base.results import Result
+from mote.base.results import ItemTable, Result
 from mote.bench.evaluation import external
 from mote.bench.evaluation.inferences import posed
 from mote.bench.execute import reference
@@ -80,9 +79,17 @@ class Mismatch:
     """The layer's short name, the same in all reports."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class VerifyResult(Result):
     """Result of `mote verify`."""
+
+    LINE = "of {model!r} on {target}: {verdict}"
+    FACTS = "verified=passed, bit-exact=exact, tensors, inputs"
+    ROWS = ItemTable(
+        "mismatches",
+        "#=number, op, tensor=name, input, elements that differ=differing, largest difference=max_abs_diff, allowed",
+        left=3,
+    )
 
     model: str
     """Model file name, or a description of the model object."""
@@ -109,9 +116,6 @@ class VerifyResult(Result):
     interruptions: tuple[Interruption, ...] = ()
     """Board resets and losses during the run, and what was rerun."""
 
-    def __repr__(self) -> str:
-        return f"<VerifyResult of {self.model!r} on {self.target}: {self.verdict}>"
-
     @property
     def verdict(self) -> str:
         """Verdict in words."""
@@ -119,12 +123,8 @@ class VerifyResult(Result):
         bad = f", {len(self.mismatches):,} mismatches" if self.mismatches else ""
         return f"{said}{bad}, {self.tensors:,} tensors on {self.inputs:,} inputs against {self.reference}"
 
-    def _repr_html_(self) -> str:
-        rows = [(m.number, m.op, m.name, m.input, m.differing, m.max_abs_diff, m.allowed) for m in self.mismatches]
-        head = ("#", "op", "tensor", "input", "elements that differ", "largest difference", "allowed")
-        facts = {"verified": self.passed, "bit-exact": self.exact, "tensors": self.tensors, "inputs": self.inputs}
-        notes = [self.reference, *interruption_lines(self.interruptions)]
-        return card(f"{self.model} on {self.target}", facts, table(head, rows, left=3), notes=notes)
+    def _notes(self) -> list[str]:
+        return [self.reference, *interruption_lines(self.interruptions)]
 
 
 @explaining()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, field, fields, is_dataclass
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 
 from mote.base.errors import MoteError
 from mote.base.files import temporary_folder
-from mote.base.notebook import card, table
+from mote.base.notebook import table
 from mote.base.progress import Say, counted, silent
+from mote.base.results import Result
 from mote.base.text import did_you_mean
 from mote.bench.evaluation.verify import judged, verify
 from mote.bench.execute.stimuli import stimuli
@@ -59,9 +60,14 @@ class GeneratorCheck:
     """Failed regions with reasons."""
 
 
-@dataclass(frozen=True)
-class GeneratorReport:
+@dataclass(frozen=True, repr=False)
+class GeneratorReport(Result):
     """The checks of a generator on a target."""
+
+    LINE = "of {generator!r} on {target}: {verdict}"
+    TITLE = "{generator} for {target}"
+    FACTS = "artifacts=regions, passed"
+    JSON = "*, passed"
 
     generator: str
     """The name of the generator."""
@@ -71,15 +77,6 @@ class GeneratorReport:
     """Number of checked artifacts: regions with each of their alternatives."""
     checks: tuple[GeneratorCheck, ...]
     """Results of the checks, in order."""
-
-    def __repr__(self) -> str:
-        return f"<GeneratorReport of {self.generator!r} on {self.target}: {self.verdict}>"
-
-    def _repr_html_(self) -> str:
-        marks = {True: "passed", False: "FAILED", None: "not checked"}
-        rows = [(c.name, marks[c.passed], c.detail, "; ".join(c.failures)) for c in self.checks]
-        checks = table(("check", "result", "detail", "failures"), rows, left=4)
-        return card(f"{self.generator} for {self.target}", {"artifacts": self.regions, "passed": self.passed}, checks)
 
     @property
     def passed(self) -> bool:
@@ -92,10 +89,10 @@ class GeneratorReport:
         failed = [check.name for check in self.checks if check.passed is False]
         return f"FAILED: {', '.join(failed)}" if failed else f"passed, {self.regions:,} artifacts"
 
-    def json(self) -> dict[str, Any]:
-        """All fields as JSON types, and whether it passed."""
-        checks = [asdict(check) | {"failures": list(check.failures)} for check in self.checks]
-        return asdict(self) | {"checks": checks, "passed": self.passed}
+    def _parts(self) -> list[str]:
+        marks = {True: "passed", False: "FAILED", None: "not checked"}
+        rows = [(c.name, marks[c.passed], c.detail, "; ".join(c.failures)) for c in self.checks]
+        return [table(("check", "result", "detail", "failures"), rows, left=4)]
 
 
 def check_generator(

@@ -13,7 +13,8 @@ import numpy as np
 
 from mote.base.errors import MoteError, explaining
 from mote.base.files import temporary_folder
-from mote.base.notebook import card, sizes, table
+from mote.base.notebook import table
+from mote.base.results import Result
 from mote.bench.execute.stimuli import stimuli
 from mote.bench.measure.runner import bench, missing_tools
 from mote.bench.measure.training import training_step
@@ -107,9 +108,14 @@ class Inference:
 
 
 @dataclass(frozen=True)
-class RunResult:
+class RunResult(Result):
     """Result of `mote run`: exact costs of the last inference, and the outputs of all. Values that cannot be measured
     on the host are None."""
+
+    FACTS = (
+        "{unit}=instructions, RAM=ram.total:size, flash=flash.total:size, stack=ram.stack:size,"
+        " {unit} of a training step=training_step?"
+    )
 
     model: str
     """Model file name, or a description of the model object."""
@@ -151,29 +157,6 @@ class RunResult:
         counted = "not counted" if self.instructions is None else f"{self.instructions:,}"
         return f"<RunResult of {self.model!r} on {self.target}: {self.unit} {counted}>"
 
-    def _repr_html_(self) -> str:
-        facts = {
-            self.unit: self.instructions,
-            "RAM": sizes(self.ram.total),
-            "flash": sizes(self.flash.total),
-            "stack": sizes(self.ram.stack),
-        }
-        if self.training_step:
-            facts[f"{self.unit} of a training step"] = self.training_step
-        rows = [
-            (x.number, x.op, x.name, x.kernel, x.macs, x.instructions, _share(x.instructions, self.instructions))
-            for x in self.layers
-        ]
-        layers = table(("#", "op", "name", "kernel", "MACs", self.unit, "share"), rows, left=4)
-        outputs = table(
-            ("output", "type", "shape", "values"),
-            [(name, x.dtype, "x".join(map(str, x.shape)), _shown(x)) for name, x in self.values.items()],
-            left=4,
-        )
-        tools = [", ".join(tool for tool in (self.emulator, self.compiler) if tool)]
-        tools += [] if self.board is None else self.board.notes
-        return card(f"{self.model} on {self.target}", facts, layers, outputs, notes=tools)
-
     def json(self) -> dict[str, Any]:
         """Costs and outputs as JSON types; numbers that are not finite become strings."""
         summary = asdict(self)
@@ -181,6 +164,32 @@ class RunResult:
         for inference in summary["inferences"]:
             inference["outputs"] = {name: _plain(value) for name, value in inference["outputs"].items()}
         return summary
+
+    def layer_table(self) -> tuple[tuple[str, ...], list[tuple[object, ...]]]:
+        """The heads and rows of a table of layers."""
+        rows: list[tuple[object, ...]] = [
+            (
+                x.number,
+                x.short,
+                x.op,
+                x.kernel,
+                x.macs,
+                x.instructions,
+                f"{x.instructions / x.macs:.2f}" if x.instructions and x.macs else "",
+                f"{x.instructions / self.instructions:.1%}" if x.instructions and self.instructions else "",
+            )
+            for x in self.layers
+        ]
+        return ("#", "layer", "op", "kernel", "MACs", self.unit, "per MAC", "share"), rows
+
+    def _parts(self) -> list[str]:
+        rows = [(name, x.dtype, "x".join(map(str, x.shape)), _shown(x)) for name, x in self.values.items()]
+        outputs = table(("output", "type", "shape", "values"), rows, left=4)
+        return [table(*self.layer_table(), left=4), outputs]
+
+    def _notes(self) -> list[str]:
+        tools = ", ".join(tool for tool in (self.emulator, self.compiler) if tool)
+        return [tools, *(() if self.board is None else self.board.notes)]
 
 
 def _share(part: int | None, whole: int | None) -> str | None:

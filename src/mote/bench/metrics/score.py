@@ -11,6 +11,7 @@ import numpy as np
 
 from mote.base.errors import MoteError
 from mote.base.integers import bincount
+from mote.base.results import Record
 from mote.bench.metrics.arrays import Array
 from mote.bench.metrics.classes import chosen, confusion, ranks_of_truth, scores_and_labels
 from mote.bench.metrics.interval import wilson
@@ -26,7 +27,7 @@ HIGHER, LOWER = "higher", "lower"
 
 
 @dataclass(frozen=True)
-class Score:
+class Score(Record):
     """Value of a metric over all samples."""
 
     metric: str

@@ -8,6 +8,7 @@ from enum import Flag, auto
 from functools import reduce
 from operator import or_
 
+from mote.base.results import Record
 from mote.compiler.passes.folding import (
     fold_batch_norm,
     fold_constants,
@@ -81,8 +82,10 @@ class Pass:
 
 
 @dataclass(frozen=True)
-class Saving:
+class Saving(Record):
     """The effect of one pass: the number of operators that it removed, and a line of text."""
+
+    JSON = "name, removed, detail, exact, caveat?"
 
     name: str
     """The name of the pass."""

@@ -74,7 +74,7 @@ def _reachable(
     """The plan without the `omitted` kernels of external generators. If a tensor between the others has no memory that
     all of them reach, the best plan that omits one of these; from MOST_CONFLICTS on, the first that exists."""
     try:
-        return _planned(graph, how, goal, memories, say, with_external(candidates_of(ordered(graph)), offload, omitted))
+        return _planned(how, goal, memories, say, with_external(candidates_of(ordered(graph)), offload, omitted))
     except UnreachableError as error:
         plans: list[Plan] = []
         for kernel in error.kernels:
@@ -86,9 +86,7 @@ def _reachable(
         return min(plans, key=_with_waits)
 
 
-def _planned(
-    graph: Graph, how: Lowering, wanted: Goal, memories: Sequence[Memory], say: Say, external: Candidates
-) -> Plan:
+def _planned(how: Lowering, wanted: Goal, memories: Sequence[Memory], say: Say, external: Candidates) -> Plan:
     kept = memo(pinned(with_bodies(external, wanted, plan), wanted.pins, how, wanted.cores))
 
     def make(goal: Goal) -> PlacedPlan:

@@ -139,14 +139,6 @@ class BoardSession:
 
         self._load_always(Request.CALL, load)
 
-    def unload(self) -> None:
-        """Stops reloading after resets."""
-        self._loads.clear()
-
-    def write_scratch(self, data: bytes, offset: int = 0) -> None:
-        """Writes to scratch memory once; use `together` to join it with requests that depend on it."""
-        self.together(lambda: self.device.write(AgentRegion.SCRATCH, 0, data, offset))
-
     def read_scratch(self, offset: int, count: int) -> bytes:
         return self.together(lambda: self.device.read(AgentRegion.SCRATCH, 0, offset, count))
 

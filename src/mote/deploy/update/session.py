@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from zlib import crc32
 
 from mote.base.errors import MoteError
-from mote.base.notebook import card, sizes
+from mote.base.notebook import sizes
 from mote.base.results import Result
 from mote.deploy.update import delta
 from mote.deploy.update.header import ImageHeader
@@ -60,6 +60,8 @@ STATUS = {
 class Device(Result):
     """State reported by a device."""
 
+    TITLE = "Device, {state}"
+
     protocol: int
     """Version of the update protocol."""
     state: str
@@ -97,13 +99,12 @@ class Device(Result):
         runs = "no model" if self.active is None else f"version {self.version} from slot {self.active}"
         return f"<Device {self.state}, runs {runs}, slots of {self.slot_bytes:,} bytes>"
 
-    def _repr_html_(self) -> str:
-        facts = {"runs version": None if self.active is None else self.version, "slots": sizes(self.slot_bytes)}
-        return card(f"Device, {self.state}", facts)
-
     def runs(self, image: ImageHeader) -> bool:
         """Whether the device runs an image."""
         return self.active is not None and (self.bytes, self.crc) == (image.bytes, image.crc)
+
+    def _facts(self) -> dict[str, object]:
+        return {"runs version": None if self.active is None else self.version, "slots": sizes(self.slot_bytes)}
 
 
 def read_device(data: bytes) -> Device:
@@ -128,9 +129,13 @@ class Patience:
     connections: int = 5
 
 
-@dataclass
+@dataclass(repr=False)
 class UpdateOutcome(Result):
     """Result of an update."""
+
+    LINE = "{state}: {sent}, {stream_bytes:,} bytes in {seconds:.1f} s"
+    TITLE = "Update {state}"
+    FACTS = "sent, bytes=stream_bytes, frames sent again=sent_again"
 
     device: Device
     """State of the device before the update."""
@@ -151,13 +156,6 @@ class UpdateOutcome(Result):
     state: str = ""
     """Final state: `confirmed`, `trial` (running, not confirmed by the firmware yet), `installed` (runs from the next
     boot) or `restarting`."""
-
-    def __repr__(self) -> str:
-        return f"<UpdateOutcome {self.state}: {self.sent}, {self.stream_bytes:,} bytes in {self.seconds:.1f} s>"
-
-    def _repr_html_(self) -> str:
-        facts = {"sent": self.sent, "bytes": self.stream_bytes, "frames sent again": self.sent_again}
-        return card(f"Update {self.state}", facts)
 
 
 @dataclass

@@ -56,7 +56,7 @@ def reference(source: Source, names: Collection[str]) -> tuple[str, SessionRun] 
     if installed("onnxruntime"):
         name = f"ONNX Runtime {version_of('onnxruntime')}".strip() + written
         return f"{name} {SATURATES}" if saturating(onnx, model) else (name, _ort(model, types, classes))
-    return f"onnx.reference {version_of('onnx')}".strip() + written, _python(onnx, model, types, classes)
+    return f"onnx.reference {version_of('onnx')}".strip() + written, _python(model, types, classes)
 
 
 def _fix(onnx: Any, graph: Any, source: Source) -> None:
@@ -174,7 +174,7 @@ def _session(ort: Any, model: Any) -> Any:
     return ort.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
 
 
-def _python(onnx: Any, model: Any, types: Mapping[str, np.dtype[Any]], classes: Classes) -> SessionRun:
+def _python(model: Any, types: Mapping[str, np.dtype[Any]], classes: Classes) -> SessionRun:
     _sort(model)
     with refusals("onnx.reference"), quiet():
         evaluator = require("onnx.reference", extra="onnx").ReferenceEvaluator(model)

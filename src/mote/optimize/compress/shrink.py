@@ -4,7 +4,7 @@ equal."""
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
 from pathlib import Path
 from typing import Any, Unpack
 
@@ -12,7 +12,7 @@ import numpy as np
 
 from mote.base.errors import MoteError, explaining
 from mote.base.files import temporary_folder
-from mote.base.notebook import card, table
+from mote.base.notebook import table
 from mote.base.results import Result
 from mote.bench.execute.stimuli import stimuli
 from mote.bench.measure.runner import bench
@@ -40,6 +40,10 @@ BATCH = 250
 
 Outputs = Iterator[list[bytes]]
 """Raw outputs of successive inferences."""
+
+
+COLUMNS = ("#", "layer", "op", "removed", "channels", "MACs", "weight bytes")
+"""The columns of the table of layers."""
 
 
 @dataclass(frozen=True)
@@ -76,12 +80,19 @@ class ShrunkLayer:
     short: str = ""
     """The layer's short name, the same in all reports."""
 
+    @property
+    def row(self) -> tuple[object, ...]:
+        """Its row of the table: `COLUMNS`."""
+        removed = ", ".join(f"{count} {what}" for what, count in self.removed.items())
+        return (self.index, self.short, self.op, removed, *arrows(self.before, self.after))
+
 
 @dataclass(frozen=True)
 class ShrinkResult(Result):
     """Result of `mote shrink`."""
 
-    DERIVED = ("equal",)
+    TITLE = "{model}"
+    JSON = "*, equal"
 
     model: str
     """Model file name, or a description of the model object."""
@@ -104,37 +115,29 @@ class ShrinkResult(Result):
         macs = f"{self.before.macs:,} -> {self.after.macs:,} MACs"
         return f"<ShrinkResult of {self.model!r}: {macs}, outputs {'equal' if self.equal else 'differ'}>"
 
-    def _repr_html_(self) -> str:
-        changed = [x for x in self.layers if x.removed or x.before != x.after]
-        rows = [
-            (
-                x.index,
-                x.op,
-                x.name,
-                ", ".join(f"{count} {what}" for what, count in x.removed.items()),
-                _arrow(x.before.channels, x.after.channels),
-                _arrow(x.before.macs, x.after.macs),
-                _arrow(x.before.weights, x.after.weights),
-            )
-            for x in changed
-        ]
-        facts = {
-            "MACs": _arrow(self.before.macs, self.after.macs),
-            "weight bytes": _arrow(self.before.weights, self.after.weights),
-            "outputs equal": self.equal,
-            "inputs": self.inputs,
-        }
-        head = ("#", "op", "name", "removed", "channels", "MACs", "weight bytes")
-        return card(self.model, facts, table(head, rows, left=4))
-
     @property
     def equal(self) -> bool:
         """Whether outputs are equal on all inputs."""
         return self.differing == 0
 
+    @property
+    def changed(self) -> list[ShrunkLayer]:
+        """The layers that shrink."""
+        return [layer for layer in self.layers if layer.removed or layer.before != layer.after]
 
-def _arrow(before: int, after: int) -> str:
-    return f"{before:,}" if before == after else f"{before:,} → {after:,}"
+    def _facts(self) -> dict[str, object]:
+        _, macs, weights = arrows(self.before, self.after)
+        return {"MACs": macs, "weight bytes": weights, "outputs equal": self.equal, "inputs": self.inputs}
+
+    def _parts(self) -> list[str]:
+        return [table(COLUMNS, [layer.row for layer in self.changed], left=4)]
+
+
+def arrows(before: LayerSize, after: LayerSize) -> tuple[str, str, str]:
+    """Channels, MACs and weight bytes before and after."""
+    pairs = zip(astuple(before), astuple(after), strict=True)
+    channels, macs, weights = (f"{was:,}" if was == left else f"{was:,} -> {left:,}" for was, left in pairs)
+    return channels, macs, weights
 
 
 @explaining()

@@ -6,14 +6,22 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from mote.base.notebook import card, sizes
+from mote.base.results import ItemTable, Result
 from mote.optimize.nas.costs.network_costs import NetworkCosts
 from mote.optimize.nas.family import MODEL
 
 
-@dataclass(frozen=True)
-class SearchMember:
+@dataclass(frozen=True, repr=False)
+class SearchMember(Result):
     """A finished model of a search result."""
+
+    LINE = "{name!r}: test {test:.2%}, RAM {costs.ram:,} bytes, flash {costs.flash:,} bytes, {costs.cycles:,} cycles"
+    TITLE = "{name}"
+    FACTS = (
+        "test:.2%, validation:.2%, RAM=costs.ram:size, flash=costs.flash:size, cycles=costs.cycles,"
+        " ms=costs.milliseconds, uJ=costs.microjoules"
+    )
+    JSON = "name, family, description, choice, validation, test, costs, model, files:sorted, steps?, options"
 
     name: str
     """Model name; its output folder has the same name."""
@@ -43,65 +51,13 @@ class SearchMember:
         """Contents of the file that is compiled."""
         return self.files[self.model]
 
-    def __repr__(self) -> str:
-        return (
-            f"<SearchMember {self.name!r}: test {self.test:.2%}, RAM {self.costs.ram:,} bytes, flash"
-            f" {self.costs.flash:,} bytes, {self.costs.cycles:,} cycles>"
-        )
-
-    def _repr_html_(self) -> str:
-        facts = {
-            "test": f"{self.test:.2%}",
-            "validation": f"{self.validation:.2%}",
-            "RAM": sizes(self.costs.ram),
-            "flash": sizes(self.costs.flash),
-            "cycles": self.costs.cycles,
-            "ms": milliseconds(self.costs),
-            "uJ": microjoules(self.costs),
-        }
-        return card(self.name, facts, notes=[f"{self.family}: {self.description}"])
-
-    def json(self) -> dict[str, Any]:
-        """The member as JSON types, without file contents."""
-        return {
-            "name": self.name,
-            "family": self.family,
-            "description": self.description,
-            "choice": dict(self.choice),
-            "validation": self.validation,
-            "test": self.test,
-            "costs": self.costs.json(),
-            "model": self.model,
-            "files": sorted(self.files),
-            "steps": self.steps or None,
-            "options": dict(self.options),
-        }
+    def _notes(self) -> list[str]:
+        return [f"{self.family}: {self.description}"]
 
 
-HEAD = ("model", "test", "validation", "RAM", "flash", "cycles", "ms", "uJ", "choice")
-
-
-def row(member: SearchMember) -> tuple[object, ...]:
-    """Table row of a member, with the columns of HEAD."""
-    costs = member.costs
-    return (
-        member.name,
-        f"{member.test:.2%}",
-        f"{member.validation:.2%}",
-        costs.ram,
-        costs.flash,
-        costs.cycles,
-        milliseconds(costs),
-        microjoules(costs),
-        member.description,
-    )
-
-
-def milliseconds(costs: NetworkCosts) -> float | None:
-    """Latency of an inference in milliseconds."""
-    return None if costs.latency is None else round(costs.latency * 1e3, 3)
-
-
-def microjoules(costs: NetworkCosts) -> float | None:
-    """Energy of an inference in microjoules."""
-    return None if costs.energy is None else round(costs.energy * 1e6, 3)
+COLUMNS = ItemTable(
+    "members",
+    "model=name, test:.2%, validation:.2%, RAM=costs.ram, flash=costs.flash, cycles=costs.cycles,"
+    " ms=costs.milliseconds, uJ=costs.microjoules, choice=description",
+)
+"""The columns of a table of members."""

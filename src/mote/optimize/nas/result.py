@@ -4,24 +4,33 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from shlex import join
 from typing import Any
 
 from mote.base.files import write_folder
-from mote.base.notebook import card, picture, table
+from mote.base.notebook import picture, table
+from mote.base.results import Result
 from mote.bench.pictures.trade import Panel, TradeDot, trade
 from mote.compiler.settings import Settings
 from mote.optimize.nas.costs.network_costs import CostLimits
-from mote.optimize.nas.member import HEAD, SearchMember, row
+from mote.optimize.nas.member import COLUMNS, SearchMember
 from mote.optimize.nas.spending import Spending
 from mote.optimize.nas.writing import member_commands, member_files, option_words, report_page
 
 
 @dataclass(frozen=True)
-class SearchResult:
+class SearchResult(Result):
     """Pareto front of a search: no other trained model is better in accuracy, RAM, flash and cycles at once."""
+
+    TITLE = "{data} for {target}"
+    ROWS = COLUMNS
+    NOTES = "notes"
+    JSON = (
+        "data, test, target, task, metric, limits, families, around?, trials, costed, epochs, seed, spent, preprocess?,"
+        " options, members, dominated, notes"
+    )
 
     data: str
     """Name of the training data."""
@@ -75,30 +84,6 @@ class SearchResult:
         """The member or dominated model with this name."""
         return {m.name: m for m in (*self.members, *self.dominated)}[name]
 
-    def json(self) -> dict[str, Any]:
-        """The result as JSON types."""
-        return {
-            "data": self.data,
-            "test": self.test,
-            "target": self.target,
-            "task": self.task,
-            "metric": self.metric,
-            "limits": {name: value for name, value in vars(self.limits).items() if value is not None},
-            "families": list(self.families),
-            "around": self.around or None,
-            "trials": self.trials,
-            "costed": self.costed,
-            "epochs": self.epochs,
-            "seed": self.seed,
-            "spent": dict(vars(self.spent)),
-            "preprocess": self.preprocess or None,
-            "options": dict(self.options),
-            "command": self.command(),
-            "members": [m.json() for m in self.members],
-            "dominated": [m.json() for m in self.dominated],
-            "notes": list(self.notes),
-        }
-
     def svg(self) -> str:
         """SVG plots of test accuracy over RAM, flash, cycles and, if the target has a model of them, time and
         energy."""
@@ -123,12 +108,6 @@ class SearchResult:
                 for name, cost in costs.items()
             ],
         )
-
-    def _repr_html_(self) -> str:
-        title = f"{self.data} for {self.target}"
-        facts = {"models": len(self.members), "trials": self.trials, "seconds": round(self.spent.seconds)}
-        drawn = picture(self.svg(), f"{title}: test {self.metric} against costs")
-        return card(title, facts, drawn, table(HEAD, [row(m) for m in self.members], left=1), notes=self.notes)
 
     def write(self, folder: str | Path, *, force: bool = False) -> list[str]:
         """Writes models, C projects, `search.json` and `report.html` to a folder in one step. Replaces files of an
@@ -155,13 +134,12 @@ class SearchResult:
         commands = [self.command(folder)]
         for member in self.members:
             commands += member_commands(member, folder, self._command_options)
-        rows = [row(member) for member in (*self.members, *self.dominated)]
         footnote = f"The first {len(self.members)} are the front; the others are worse in all respects."
         return report_page(
             f"Search: {self.data} for {self.target}",
             paragraphs,
             picture(self.svg(), f"test {self.metric} against costs"),
-            table(HEAD, rows),
+            table(COLUMNS.head, [*COLUMNS.rows(self), *replace(COLUMNS, items="dominated").rows(self)]),
             commands,
             footnote if self.dominated else "",
         )
@@ -188,3 +166,15 @@ class SearchResult:
             "epochs": self.epochs,
             **self.options,
         }
+
+    def _facts(self) -> dict[str, object]:
+        return {"models": len(self.members), "trials": self.trials, "seconds": round(self.spent.seconds)}
+
+    def _parts(self) -> list[str]:
+        title = f"{self.data} for {self.target}: test {self.metric} against costs"
+        return [picture(self.svg(), title), *super()._parts()]
+
+    def json(self) -> dict[str, Any]:
+        """The result as JSON types."""
+        limits = {name: value for name, value in vars(self.limits).items() if value is not None}
+        return super().json() | {"limits": limits, "command": self.command()}

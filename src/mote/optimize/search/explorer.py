@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Unpack
 
 from mote.base.errors import BudgetError, MoteError, explaining
-from mote.base.notebook import card, picture, sizes, table
+from mote.base.notebook import picture, table
 from mote.base.progress import Say, silent
+from mote.base.results import Result
 from mote.bench.measure.profiler.costs import no_model, profile
 from mote.bench.measure.run import RunResult, run
 from mote.bench.pictures import plans
@@ -49,9 +50,14 @@ EVERYTHING = f"{BUDGET}{UNLIMITED}"
 """Name of the plan without a RAM budget."""
 
 
-@dataclass(frozen=True)
-class Point:
+@dataclass(frozen=True, repr=False)
+class Point(Result):
     """A plan with its costs. Unmeasured values are None; `flash` is then the constants only."""
+
+    LINE = "{name!r}: RAM {ram:,} bytes, flash {flash:,} bytes, cost {cost:,}"
+    TITLE = "{names:list}"
+    FACTS = "RAM=ram:size, flash:size, cost, steps"
+    JSON = "*, ram, flash"
 
     name: str
     """Name for `mote compile --point NAME`."""
@@ -82,9 +88,6 @@ class Point:
     external: int = 0
     """Number of steps computed by other backends than Mote's kernels."""
 
-    def __repr__(self) -> str:
-        return f"<Point {self.name!r}: RAM {self.ram:,} bytes, flash {self.flash:,} bytes, cost {self.cost:,}>"
-
     @property
     def ram(self) -> int:
         """Bytes of the tensor arena and of other variables."""
@@ -105,18 +108,15 @@ class Point:
         """All names of the plan."""
         return (self.name, *self.aliases)
 
-    def _repr_html_(self) -> str:
-        facts = {"RAM": sizes(self.ram), "flash": sizes(self.flash), "cost": self.cost, "steps": self.steps}
-        return card(", ".join(self.names), facts)
 
-    def json(self) -> dict[str, Any]:
-        """All fields, RAM and flash as JSON types."""
-        return {**asdict(self), "aliases": list(self.aliases), "ram": self.ram, "flash": self.flash}
-
-
-@dataclass(frozen=True)
-class Front:
+@dataclass(frozen=True, repr=False)
+class Front(Result):
     """Pareto front of a model's plans: more RAM always means fewer cycles."""
+
+    LINE = "of {model!r} for {target}: {points.name:list}"
+    TITLE = "{model} for {target}"
+    FACTS = "plans=points!n"
+    JSON = "model, target, input, optimize, measured?, reason?, points, dominated, little_flash, own, interruptions"
 
     model: str
     """Model file name, or a description of the model object."""
@@ -141,40 +141,10 @@ class Front:
     interruptions: tuple[Interruption, ...] = ()
     """Board resets and losses during exploration, and what was rerun."""
 
-    def __repr__(self) -> str:
-        return f"<Front of {self.model!r} for {self.target}: {', '.join(p.name for p in self.points)}>"
-
-    def _repr_html_(self) -> str:
-        rows = [
-            (", ".join(p.names), p.ram, p.arena, p.static, p.flash, p.cost, p.instructions, p.steps)
-            for p in self.points
-        ]
-        head = ("plan", "RAM", "arena", "static", "flash", self.cost_name, "instructions", "steps")
-        title = f"{self.model} for {self.target}"
-        notes = [self.measured or f"not measured: {self.reason}", *interruption_lines(self.interruptions)]
-        drawn = picture(self.svg(), f"{title}: RAM against {self.cost_name}") if len(self.points) > 1 else ""
-        return card(title, {"plans": len(self.points)}, drawn, table(head, rows), notes=notes)
-
     @property
     def cost_name(self) -> str:
         """Unit of the points' costs."""
         return "cycles" if self.measured else "estimated cycles"
-
-    def json(self) -> dict[str, Any]:
-        """The front as JSON types."""
-        return {
-            "model": self.model,
-            "target": self.target,
-            "input": self.input,
-            "optimize": self.optimize,
-            "measured": self.measured or None,
-            "reason": self.reason or None,
-            "points": [p.json() for p in self.points],
-            "dominated": [p.json() for p in self.dominated],
-            "little_flash": [p.json() for p in self.little_flash],
-            "own": self.own.json() if self.own else None,
-            "interruptions": [asdict(each) for each in self.interruptions],
-        }
 
     def svg(self) -> str:
         """The front as SVG: RAM on the x axis, cost on the y axis."""
@@ -191,6 +161,27 @@ class Front:
             for p in dict.fromkeys((*self.points, *self.dominated))
         ]
         return plans.front(dots, f"{Path(self.model).name} for {self.target}", self.cost_name)
+
+    def cost_table(self, points: Sequence[Point]) -> tuple[tuple[str, ...], list[tuple[object, ...]]]:
+        """The heads and rows of a table of points."""
+        rows: list[tuple[object, ...]] = []
+        for p in points:
+            ratio = f"{p.cost / self.points[-1].cost:.2f}x" if self.measured else ""
+            costs = (p.instructions, p.cycles, ratio) if self.measured else (p.macs, p.estimate)
+            others = (p.external,) if self.own else ()
+            sizes = (p.ram, p.arena, p.static, p.stack)
+            rows.append((", ".join(p.names), *sizes, *costs, p.flash, p.steps, p.by_rows, *others))
+        names = ("instructions", "cycles", "ratio") if self.measured else ("MACs", "estimate")
+        heads = ("point", "RAM", "arena", "static", "stack", *names, "flash", "steps", "by rows")
+        return (*heads, "external") if self.own else heads, rows
+
+    def _parts(self) -> list[str]:
+        title = f"{self.model} for {self.target}: RAM against {self.cost_name}"
+        drawn = picture(self.svg(), title) if len(self.points) > 1 else ""
+        return [drawn, table(*self.cost_table(self.points))]
+
+    def _notes(self) -> list[str]:
+        return [self.measured or f"not measured: {self.reason}", *interruption_lines(self.interruptions)]
 
 
 @explaining()

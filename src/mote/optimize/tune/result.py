@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from mote.base.notebook import card, sizes, table
+from mote.base.results import ItemTable, Result
 from mote.compiler.pins_file import PinsFile
 from mote.deploy.boards.interruption import Interruption, interruption_lines
 from mote.optimize.tune.trials import LayerTime, TuningTrial
@@ -32,9 +32,23 @@ class TunedLayer:
     """Cycles with the tuned kernel."""
 
 
-@dataclass(frozen=True)
-class Tuned:
+@dataclass(frozen=True, repr=False)
+class Tuned(Result):
     """Result of `mote.tune`. Cycles are totals over all layers of one inference, including memory waits."""
+
+    LINE = "{model!r} for {target}: {cycles_before:,} -> {cycles_after:,} cycles"
+    TITLE = "{model} tuned for {target}"
+    FACTS = (
+        "cycles before=cycles_before, cycles after=cycles_after, gain:.2%, RAM before=ram_before:size,"
+        " RAM after=ram_after:size, trials"
+    )
+    ROWS = ItemTable(
+        "layers",
+        "#=number, layer=name, kernel before=before, kernel after=after, cycles before=cycles_before,"
+        " cycles after=cycles_after",
+        left=4,
+    )
+    JSON = "*, gain"
 
     model: str
     """Model file name, or a description of the model object."""
@@ -65,9 +79,6 @@ class Tuned:
     interruptions: tuple[Interruption, ...] = ()
     """Board resets and losses during tuning, and what was rerun."""
 
-    def __repr__(self) -> str:
-        return f"<Tuned {self.model!r} for {self.target}: {self.cycles_before:,} -> {self.cycles_after:,} cycles>"
-
     @property
     def gain(self) -> float:
         """Share of cycles saved."""
@@ -77,23 +88,8 @@ class Tuned:
         """Writes the pins file, to be passed to `compile` as `pins`."""
         self.pins.write(path, dict(pair for layer in self.layers for pair in _names(layer)))
 
-    def json(self) -> dict[str, Any]:
-        """All fields as JSON types."""
-        return {**asdict(self), "settings": dict(self.settings), "gain": self.gain}
-
-    def _repr_html_(self) -> str:
-        facts = {
-            "cycles before": self.cycles_before,
-            "cycles after": self.cycles_after,
-            "gain": f"{self.gain:.2%}",
-            "RAM before": sizes(self.ram_before),
-            "RAM after": sizes(self.ram_after),
-            "trials": self.trials,
-        }
-        rows = [(x.number, x.name, x.before, x.after, x.cycles_before, x.cycles_after) for x in self.layers]
-        layers = table(("#", "layer", "kernel before", "kernel after", "cycles before", "cycles after"), rows, left=4)
-        notes = [self.tools, *interruption_lines(self.interruptions)]
-        return card(f"{self.model} tuned for {self.target}", facts, layers, notes=notes)
+    def _notes(self) -> list[str]:
+        return [self.tools, *interruption_lines(self.interruptions)]
 
 
 def _names(layer: TunedLayer) -> list[tuple[str, str]]:

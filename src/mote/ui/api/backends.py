@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 from mote.base.errors import MoteError
-from mote.base.notebook import card, table
+from mote.base.notebook import table
+from mote.base.results import Result
 from mote.compiler.offload.backends import BUILT_IN, GENERATORS, MOTE, announced, known, named, package_of
 from mote.hardware import targets
 from mote.hardware.targets import Target
 
 
 @dataclass(frozen=True)
-class Backend:
+class Backend(Result):
     """A backend: Mote's own kernels, or an external generator."""
+
+    TITLE = "{name}"
+    JSON = "*, ready"
 
     name: str
     """Its name for `--backend`."""
@@ -33,18 +36,14 @@ class Backend:
         state = "ready" if self.ready else f"missing: {self.missing}"
         return f"<Backend {self.name!r}, {self.origin}: {state[:160]}>"
 
-    def _repr_html_(self) -> str:
-        rows = [(self.about, self.origin, self.missing or "nothing", self.remedy, len(self.targets))]
-        return card(self.name, {}, table(("about", "from", "missing", "remedy", "targets"), rows, left=4))
-
     @property
     def ready(self) -> bool:
         """Whether it can be used here."""
         return not self.missing
 
-    def json(self) -> dict[str, Any]:
-        """All fields as JSON types."""
-        return asdict(self) | {"targets": list(self.targets), "ready": self.ready}
+    def _parts(self) -> list[str]:
+        rows = [(self.about, self.origin, self.missing or "nothing", self.remedy, len(self.targets))]
+        return [table(("about", "from", "missing", "remedy", "targets"), rows, left=4)]
 
 
 def backends(*, target: str | Target | None = None, trust_target: bool = False) -> list[Backend]:

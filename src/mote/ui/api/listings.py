@@ -4,13 +4,13 @@ are."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import mote.compiler.package
 import mote.hardware.targets as known_targets
 from mote.base.errors import MoteError
+from mote.base.results import Record
 from mote.base.text import did_you_mean
 from mote.frontends import Format
 from mote.hardware.targets import Target
@@ -51,7 +51,7 @@ def targets() -> list[Target]:
 
 
 @dataclass(frozen=True)
-class CMakeFiles:
+class CMakeFiles(Record):
     """The folder and the flags of a CMake project for `find_package(Mote)`."""
 
     folder: Path
@@ -60,10 +60,6 @@ class CMakeFiles:
     """The optimization level of the compiler for the target."""
     gcc_flags: tuple[str, ...]
     """Flags for gcc alone."""
-
-    def json(self) -> dict[str, Any]:
-        """The folder and the flags as JSON types."""
-        return asdict(self) | {"folder": str(self.folder), "gcc_flags": list(self.gcc_flags)}
 
 
 def cmake(target: str = "host", *, trust_target: bool = False, optimize: str = "balanced") -> CMakeFiles:

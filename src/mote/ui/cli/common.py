@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Callable
 from dataclasses import fields
 from typing import Any
 
@@ -25,6 +26,19 @@ def add_json(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--wide", action="store_true", help="print all columns of tables and whole lines, however wide the terminal is"
     )
+
+
+def add_number(
+    parser: Options,
+    name: str,
+    default: float,
+    help: str,
+    *,
+    kind: Callable[[str], float] = int,
+    metavar: str | None = "N",
+) -> None:
+    """Add an option for a number, whose line of help ends with the default."""
+    parser.add_argument(name, type=kind, default=default, metavar=metavar, help=f"{help} (default: {default:g})")
 
 
 def fields_of(record: type, arguments: argparse.Namespace) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from io import StringIO
 from itertools import zip_longest
 from typing import Literal
 
+from mote.base.results import ItemTable
 from mote.base.text import cut, printable
 from mote.ui.cli.terminal import ANSI, dim, folded, lively, seen, width
 
@@ -113,6 +114,11 @@ def table(head: Sequence[str], rows: Sequence[Sequence[object]], left: int = 1, 
             break
         cells = step(cells, columns)
     return "\n".join([*_lines(cells, columns), *_legend(cells, columns)])
+
+
+def columns(declared: ItemTable, record: object, fit: Sequence[Step] = ()) -> str:
+    """The table that a result declares."""
+    return table(declared.head, declared.rows(record), declared.left, fit)
 
 
 def cell(value: object) -> str:

@@ -10,9 +10,8 @@ from typing import Any
 
 from mote.base.errors import explaining
 from mote.base.files import holds_files, is_archive
-from mote.base.notebook import card, table
 from mote.base.progress import Say, silent
-from mote.base.results import Result
+from mote.base.results import ItemTable, Result
 from mote.compiler.packer import Image, pack
 from mote.optimize.compress.quantize.post_training import post_training
 from mote.ui.api.register import load_plugins
@@ -43,10 +42,19 @@ class BuiltModel:
     overwritten: tuple[str, ...]
     """Files of the user's that `force` overwrote."""
 
+    @property
+    def state(self) -> str:
+        """Whether anything was written, in a word."""
+        return "written" if self.changed else "unchanged"
+
 
 @dataclass(frozen=True)
 class BuildResult(Result):
     """Every model of a project that was built."""
+
+    TITLE = "models of {project}"
+    FACTS = "built=models!n"
+    ROWS = ItemTable("models", "model, target, arena, constants, code, =state, folder", left=2)
 
     project: str
     """The project file."""
@@ -56,11 +64,6 @@ class BuildResult(Result):
     def __repr__(self) -> str:
         written = sum(model.changed for model in self.models)
         return f"<BuildResult of {self.project!r}: {len(self.models)} built, {written} changed>"
-
-    def _repr_html_(self) -> str:
-        rows = [(m.model, m.target, m.folder, m.changed, m.arena, m.constants, m.code) for m in self.models]
-        head = ("model", "target", "folder", "changed", "arena", "constants", "code")
-        return card(f"models of {self.project}", {"built": len(self.models)}, table(head, rows, left=4))
 
 
 @explaining()

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import asdict, dataclass
-from math import isfinite
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 from xml.etree import ElementTree
 
-from mote.base.notebook import card, table
+from mote.base.notebook import table
+from mote.base.results import Record, Result
 from mote.bench.metrics.score import LOWER
 from mote.ui.project.limits import BYTES, COUNT, JOULES, MEASURES, SECONDS
 
@@ -21,8 +20,10 @@ PREFIXES = ((1.0, ""), (1e-3, "m"), (1e-6, "µ"), (1e-9, "n"))
 
 
 @dataclass(frozen=True)
-class CheckOutcome:
+class CheckOutcome(Record):
     """One check of a model on a target."""
+
+    JSON = "*, margin"
 
     model: str
     """The name of the model in the project."""
@@ -93,17 +94,14 @@ class CheckOutcome:
         values = (self.shown(self.measured) or self.equal, self.shown(self.limit), self.margin_shown)
         return verdict, self.model, self.target, name, *values
 
-    def json(self) -> dict[str, Any]:
-        """All of it as JSON types; numbers that are not finite become strings."""
-        return {
-            key: str(value) if isinstance(value, float) and not isfinite(value) else value
-            for key, value in {**asdict(self), "margin": self.margin}.items()
-        }
-
 
 @dataclass(frozen=True)
-class CheckResult:
+class CheckResult(Result):
     """Every check of the chosen models of a project."""
+
+    TITLE = "checks of {project}"
+    FACTS = "checks=outcomes!n, failed=failures!n"
+    JSON = "project, passed, checks=outcomes"
 
     project: str
     """The project file."""
@@ -115,13 +113,6 @@ class CheckResult:
         said = f"{failed} of {len(self.outcomes)} checks failed" if failed else f"{len(self.outcomes)} checks passed"
         return f"<CheckResult of {self.project!r}: {said}>"
 
-    def _repr_html_(self) -> str:
-        facts = {"checks": len(self.outcomes), "failed": len(self.failures)}
-        notes = [f"{x.model} on {x.target}: {x.check}: {x.detail}" for x in self.failures if x.detail]
-        return card(
-            f"checks of {self.project}", facts, table(COLUMNS, [x.row for x in self.outcomes], left=4), notes=notes
-        )
-
     @property
     def passed(self) -> bool:
         """Whether every check passed."""
@@ -131,14 +122,6 @@ class CheckResult:
     def failures(self) -> tuple[CheckOutcome, ...]:
         """The checks that did not pass."""
         return tuple(outcome for outcome in self.outcomes if not outcome.passed)
-
-    def json(self) -> dict[str, Any]:
-        """All checks as JSON types."""
-        return {
-            "project": self.project,
-            "passed": self.passed,
-            "checks": [outcome.json() for outcome in self.outcomes],
-        }
 
     def junit(self) -> bytes:
         """A report of JUnit's format: a test suite with a case for each check."""
@@ -158,6 +141,12 @@ class CheckResult:
         """Commands of GitHub's workflows that show failures at the table of their model in the project file."""
         text = Path(self.project).read_text(encoding="utf-8") if self.failures else ""
         return [_github_command(self.project, outcome, text) for outcome in self.failures]
+
+    def _parts(self) -> list[str]:
+        return [table(COLUMNS, [x.row for x in self.outcomes], left=4)]
+
+    def _notes(self) -> list[str]:
+        return [f"{x.model} on {x.target}: {x.check}: {x.detail}" for x in self.failures if x.detail]
 
 
 def _github_command(project: str, outcome: CheckOutcome, text: str) -> str:

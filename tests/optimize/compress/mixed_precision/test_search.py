@@ -135,7 +135,7 @@ def test_what_is_told(found: Mixed) -> None:
         assert (eight.precision, sixteen.precision) == TWO and eight.noise is not None and sixteen.noise is not None
     assert found.validation is not None and found.validation.samples == 300
     said = found.json()
-    assert said["chosen"]["precisions"] == found.chosen.precisions and len(said["layers"]) == 3
+    assert said["chosen"]["precisions"] == list(found.chosen.precisions) and len(said["layers"]) == 3
     assert len(said["points"]) + len(said["dominated"]) == found.evaluations <= 8
     picture = ElementTree.fromstring(found.svg())
     dots = [c for c in picture.iter("{http://www.w3.org/2000/svg}circle") if c.get("class") == "point"]

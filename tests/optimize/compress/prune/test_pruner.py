@@ -71,7 +71,7 @@ def test_accuracies_are_those_of_the_file(how: dict[str, str], pruned: mote.Prun
         assert point.accuracy == mote.score(file, test).value
         assert point.int8_score == mote.score(integer.data, test)
     said = found.json()["after"]
-    assert said["interval"] == found.after.int8_score.interval and 0.25 <= said["largest_class"] < 1
+    assert said["interval"] == list(found.after.int8_score.interval) and 0.25 <= said["largest_class"] < 1
     assert any("95% interval" in note for note in found.notes)
     assert any("--fine-tune" in note for note in found.notes) == ("kind" not in how)
 

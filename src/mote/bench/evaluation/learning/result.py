@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
-from typing import Any
+from dataclasses import dataclass
 
+from mote.base.results import Record
 from mote.bench.metrics import Score
 from mote.bench.metrics.score import HIGHER
 
 
 @dataclass(frozen=True)
-class BeforeAndAfter:
+class BeforeAndAfter(Record):
     """Scores of the same samples before and after training."""
+
+    JSON = "*, gained"
 
     data: str
     """Name of the data."""
@@ -30,14 +32,12 @@ class BeforeAndAfter:
         more = self.after.value - self.before.value
         return more if self.after.better == HIGHER else -more
 
-    def json(self) -> dict[str, Any]:
-        before = None if self.before is None else self.before.json()
-        return {"data": self.data, "before": before, "after": self.after.json(), "gained": self.gained}
-
 
 @dataclass(frozen=True)
-class Learning:
+class Learning(Record):
     """Result of on-device training, measured with the device's operators on the host."""
+
+    JSON = "*, passed"
 
     train: str
     """Training specification, as in the option `train`."""
@@ -77,12 +77,3 @@ class Learning:
     def passed(self) -> bool:
         """Whether learned parameters are finite and agree with the reference."""
         return self.finite and self.equal == self.checked
-
-    def json(self) -> dict[str, Any]:
-        """The result as JSON types."""
-        values = {f.name: getattr(self, f.name) for f in fields(self)}
-        scores = {
-            "test": self.test.json(),
-            "kept": self.kept and self.kept.json(),
-        }
-        return {**values, **scores, "passed": self.passed}

@@ -14,8 +14,7 @@ import mote.hardware.targets as targets
 from mote.base.documents import read_json
 from mote.base.errors import MoteError, explaining
 from mote.base.files import write_file
-from mote.base.notebook import card, table
-from mote.base.results import Result
+from mote.base.results import ItemTable, Result
 from mote.bench.measure.energy.capture import Reals
 from mote.bench.measure.least_squares import non_negative
 from mote.bench.measure.profiler.result import Profile
@@ -63,9 +62,16 @@ class EnergyPoint:
         return self.predicted / self.microjoules - 1
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class EnergyFit(Result):
     """A fitted energy model with its cross-validated errors."""
+
+    LINE = "of {target}: {points!n} layers, error {error:.1%}"
+    TITLE = "energy of {target}"
+    FACTS = "layers=points!n, error:.1%, worst:.1%"
+    ROWS = ItemTable(
+        "points", "layers, model, measured µJ=microjoules:.4g, predicted µJ=predicted:.4g, error=error:+.1%", left=2
+    )
 
     target: str
     """Name of the target."""
@@ -79,17 +85,6 @@ class EnergyFit(Result):
     """Largest relative prediction error among layers above 1/50 of the largest."""
     points: tuple[EnergyPoint, ...]
     """The layers used."""
-
-    def __repr__(self) -> str:
-        return f"<EnergyFit of {self.target}: {len(self.points)} layers, error {100 * self.error:.1f}%>"
-
-    def _repr_html_(self) -> str:
-        facts = {"layers": len(self.points), "error": f"{self.error:.1%}", "worst": f"{self.worst:.1%}"}
-        rows = [
-            (p.model, p.layers, f"{p.microjoules:.4g}", f"{p.predicted:.4g}", f"{p.error:+.1%}") for p in self.points
-        ]
-        body = table(("model", "layers", "measured µJ", "predicted µJ", "error"), rows, left=2)
-        return card(f"energy of {self.target}", facts, body, notes=[self.toml()])
 
     def toml(self, extends: str = "") -> str:
         """Text of a target file that extends the target by this model."""
@@ -108,6 +103,9 @@ class EnergyFit(Result):
         file, extends = extending_file(path, self.target)
         write_file(str(file), self.toml(extends).encode(), BEGINS.encode())
         return str(file)
+
+    def _notes(self) -> list[str]:
+        return [self.toml()]
 
 
 @explaining()

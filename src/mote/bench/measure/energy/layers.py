@@ -12,7 +12,6 @@ from mote.base.errors import MoteError
 from mote.bench.measure.energy.alignment import Inference, Turns, inferences
 from mote.bench.measure.energy.capture import Capture, Reals
 
-CONFIDENCE = 0.95
 _STUDENT = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131)
 """Quantiles of Student's t for two-sided 95% intervals, by degrees of freedom from 1."""
 _NORMAL = 1.96

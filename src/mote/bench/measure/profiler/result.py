@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from mote.base.notebook import card, folded, table
-from mote.base.results import Result
+from mote.base.results import ItemTable, Result
 from mote.base.text import short_names
 from mote.bench.measure.energy.layers import MeasuredEnergy
 from mote.bench.measure.profiler.measured import (
@@ -120,11 +119,14 @@ class Energy:
     """Mean relative error of the energy model; None for a data sheet."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Profile(Result):
     """Result of `mote profile`: one inference, or all calls of a function. `waits` are included in the cycles. If
     `loads_known` is false, waits for constants are estimated with each constant read once. With a board, `board` holds
     its counts next to the model's cycles; without the model's tools `cycles` are the board's."""
+
+    LINE = "of {model!r} on {target}: {cycles:,} cycles"
+    ROWS = ItemTable("functions", "function=name, calls, instructions, cycles, share:.1%", title="functions")
 
     model: str
     """Model file name, or a description of the model object."""
@@ -183,45 +185,10 @@ class Profile(Result):
     board: BoardMeasurement | None = None
     """Measurement on a board, if one ran it."""
 
-    def __repr__(self) -> str:
-        return f"<Profile of {self.model!r} on {self.target}: {self.cycles:,} cycles>"
-
     @property
     def core_cycles(self) -> int:
         """Cycles without wait states."""
         return self.cycles - self.waits.code - self.waits.constants
-
-    def _repr_html_(self) -> str:
-        facts = {
-            "cycles": self.cycles,
-            "instructions": self.instructions,
-            "waits": (self.waits.code + self.waits.constants) or None,
-            "time": None if self.seconds is None else f"{1e3 * self.seconds:.4g} ms",
-            "energy": None if self.energy is None else f"{self.energy.microjoules:.3g} µJ",
-            "measured energy": None if self.measured is None else f"{self.measured.microjoules:.3g} µJ",
-            "of the peak": None if not self.peak else f"{100 * self.peak:.0f}%",
-        }
-        on_board = self.board
-        if on_board is not None:
-            facts[f"measured {on_board.facts.unit}"] = on_board.total
-            facts["model error"] = percent(on_board.error)
-        beside = () if on_board is None else (f"measured {on_board.facts.unit}", "error")
-        rows = [
-            (
-                *(x.number, x.op, x.name, x.kernel, x.macs, x.instructions, x.cycles, f"{100 * x.share:.1f}%"),
-                *((x.measured, percent(x.error)) if beside else ()),
-            )
-            for x in self.layers
-        ]
-        head = ("#", "op", "name", "kernel", "MACs", "instructions", "cycles", "share", *beside)
-        layers = table(head, rows, left=4)
-        functions = table(
-            ("function", "calls", "instructions", "cycles", "share"),
-            [(f.name, f.calls, f.instructions, f.cycles, f"{100 * f.share:.1f}%") for f in self.functions],
-        )
-        notes = [f"{self.core}{', an estimate' if self.estimate else ''}"]
-        notes += [] if on_board is None else on_board.facts.notes
-        return card(f"{self.model} on {self.target}", facts, layers, folded("functions", functions), notes=notes)
 
     def svg(self) -> str:
         """SVG bars of cycles by layer, or by function of a program."""
@@ -241,6 +208,29 @@ class Profile(Result):
         waits = self.waits.code + self.waits.constants
         told = f"{self.cycles:,} cycles{f', {waits:,} of them waiting for flash (orange)' if waits else ''}"
         return costs(bars, f"{Path(self.model).name} on {self.target}", told)
+
+    def _facts(self) -> dict[str, object]:
+        facts: dict[str, object] = {
+            "cycles": self.cycles,
+            "instructions": self.instructions,
+            "waits": (self.waits.code + self.waits.constants) or None,
+            "time": None if self.seconds is None else f"{1e3 * self.seconds:.4g} ms",
+            "energy": None if self.energy is None else f"{self.energy.microjoules:.3g} µJ",
+            "measured energy": None if self.measured is None else f"{self.measured.microjoules:.3g} µJ",
+            "of the peak": f"{self.peak:.0%}" if self.peak else None,
+        }
+        if self.board is not None:
+            facts |= {f"measured {self.board.facts.unit}": self.board.total, "model error": percent(self.board.error)}
+        return facts
+
+    def _parts(self) -> list[str]:
+        measured = "" if self.board is None else f", measured {self.board.facts.unit}=measured, error:+.1%"
+        columns = "#=number, op, name, kernel, MACs=macs, instructions, cycles, share:.1%"
+        return [ItemTable("layers", columns + measured, left=4).html(self), *super()._parts()]
+
+    def _notes(self) -> list[str]:
+        core = f"{self.core}{', an estimate' if self.estimate else ''}"
+        return [core, *(() if self.board is None else self.board.facts.notes)]
 
 
 def share_of(cycles: int, total: int) -> float:

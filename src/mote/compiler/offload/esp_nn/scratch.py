@@ -16,8 +16,6 @@ S3_WHOLE = 40 << 10
 """Maximum bytes of a padded image that a 3x3 depthwise convolution on the ESP32-S3 copies as a whole."""
 S3_WHOLE_WIDE = 48 << 10
 """Maximum bytes of int16 copies of a padded image and the weights."""
-P4_BUDGET = 32 << 10
-"""Bytes of the ESP32-P4's cache that a padded convolution uses."""
 HARD_SWISH = 512
 
 

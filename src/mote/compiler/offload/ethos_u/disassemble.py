@@ -12,6 +12,7 @@ from typing import Any
 from mote.base.errors import MoteError, explaining
 from mote.base.files import read_file
 from mote.base.notebook import card, table
+from mote.base.results import Record
 from mote.compiler.offload.ethos_u.embedded import embedded
 from mote.frontends.tflite.file import schema
 from mote.frontends.tflite.file.streams import streams
@@ -25,8 +26,10 @@ REMEDY = "name a payload for the Ethos-U driver, a .tflite file that Vela compil
 
 
 @dataclass(frozen=True)
-class DisassembledStream:
+class DisassembledStream(Record):
     """A command stream in a file."""
+
+    JSON = "where, hardware=stream.config.name, architecture=stream.config.architecture, container=stream.form, refused"
 
     where: str
     """Where the stream is in the file."""
@@ -52,20 +55,12 @@ class DisassembledStream:
         return "\n".join([*self.about, "", *(command.text() for command in self.commands)])
 
     def json(self) -> dict[str, Any]:
-        """The stream and its commands as JSON types."""
-        config = self.stream.config
-        return {
-            "where": self.where,
-            "hardware": config.name,
-            "architecture": config.architecture,
-            "container": self.stream.form,
-            "refused": self.refused,
-            "commands": [_command(command) for command in self.commands],
-        }
+        """The commands and their hardware as JSON types."""
+        return super().json() | {"commands": [_command(command) for command in self.commands]}
 
 
 @dataclass(frozen=True)
-class Disassembly:
+class Disassembly(Record):
     """All Ethos-U command streams in a file."""
 
     file: str
@@ -89,10 +84,6 @@ class Disassembly:
             if command.command.kind.operation
         ]
         return card(self.file, facts, table(("byte", "operation", "values"), rows, left=3))
-
-    def json(self) -> dict[str, Any]:
-        """The file and its streams as JSON types."""
-        return {"file": self.file, "streams": [one.json() for one in self.streams]}
 
 
 @explaining()

@@ -40,7 +40,7 @@ def read_folder(path: Path, inside: str, where: str, labels: str, prepare: Prepr
         samples = _decoded(known, where, prepare)
     return Dataset(
         where,
-        {ONE: _stacked(samples, where)},
+        {ONE: _stacked(samples)},
         np.array(numbers, np.int64) if folders else None,
         tuple(str(file.name) for file in known),
         classes if folders else (),
@@ -137,7 +137,7 @@ def _decoded(files: Sequence[File], where: str, prepare: Preprocessing) -> list[
     return samples
 
 
-def _stacked(samples: Sequence[Sample], where: str) -> Array:
+def _stacked(samples: Sequence[Sample]) -> Array:
     """One array of all."""
     first = samples[0].values
     for sample in samples:

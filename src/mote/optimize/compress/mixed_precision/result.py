@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mote.base.notebook import card, folded, sizes, table
+from mote.base.notebook import sizes, table
+from mote.base.results import ItemTable, Result
 from mote.bench.metrics.score import HIGHER
 from mote.bench.pictures import trade
 from mote.optimize.compress.quantize.post_training import Quantized
@@ -103,8 +104,16 @@ class Guarded:
 
 
 @dataclass(frozen=True, eq=False)
-class Mixed:
+class Mixed(Result):
     """The result of a mixed-precision search."""
+
+    TITLE = "{model} for {target}"
+    ROWS = ItemTable("layers", "#=index, op, name, precision", left=4, title="layers")
+    NOTES = "warnings"
+    JSON = (
+        "model, target, unit, cheapest, metric, allowed, guard, test, validation, chosen, layers, points, dominated,"
+        " evaluations, tools?, warnings, quantized"
+    )
 
     model: str
     """Model file name, or a description of the model object."""
@@ -148,46 +157,6 @@ class Mixed:
             f" {self.test.reference:.4g}), {self.cheapest} {chosen.cost(self.cheapest):,}>"
         )
 
-    def _repr_html_(self) -> str:
-        facts = {
-            self.metric: self.test.value,
-            "for comparison": self.test.context or None,
-            "float model": self.test.reference,
-            "flash": sizes(self.chosen.cost("flash")),
-            "RAM": sizes(self.chosen.cost("ram")),
-            "models scored": self.evaluations,
-        }
-        points = table(
-            ("point", self.metric, *AXES),
-            [
-                (f"{point.name}{', chosen' if point is self.chosen else ''}", point.value, *map(point.cost, AXES))
-                for point in self.points
-            ],
-        )
-        layers = table(
-            ("#", "op", "name", "precision"), [(x.index, x.op, x.name, x.precision) for x in self.layers], left=4
-        )
-        title = f"{self.model} for {self.target}"
-        return card(title, facts, points, folded("layers", layers), notes=self.warnings)
-
-    def json(self) -> dict[str, Any]:
-        """The search as JSON types."""
-        summary = {
-            name: getattr(self, name) for name in ("model", "target", "unit", "cheapest", "metric", "allowed", "guard")
-        }
-        return summary | {
-            "test": asdict(self.test),
-            "validation": None if self.validation is None else asdict(self.validation),
-            "chosen": asdict(self.chosen),
-            "layers": [asdict(layer) for layer in self.layers],
-            "points": [asdict(point) for point in self.points],
-            "dominated": [asdict(point) for point in self.dominated],
-            "evaluations": self.evaluations,
-            "tools": self.tools or None,
-            "warnings": list(self.warnings),
-            "quantized": self.quantized.json(),
-        }
-
     def svg(self) -> str:
         """Plots the metric over instructions, flash and RAM."""
         every = (*self.points, *self.dominated)
@@ -203,6 +172,23 @@ class Mixed:
             for axis in AXES
         ]
         return trade.trade(panels, f"{Path(self.model).name} for {self.target}", self.metric, self.guard)
+
+    def _facts(self) -> dict[str, object]:
+        return {
+            self.metric: self.test.value,
+            "for comparison": self.test.context or None,
+            "float model": self.test.reference,
+            "flash": sizes(self.chosen.cost("flash")),
+            "RAM": sizes(self.chosen.cost("ram")),
+            "models scored": self.evaluations,
+        }
+
+    def _parts(self) -> list[str]:
+        rows = [
+            (f"{point.name}{', chosen' if point is self.chosen else ''}", point.value, *map(point.cost, AXES))
+            for point in self.points
+        ]
+        return [table(("point", self.metric, *AXES), rows), *super()._parts()]
 
 
 def _tip(point: MixedPoint) -> str:

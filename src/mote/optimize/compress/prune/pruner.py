@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib import import_module
 from math import inf, log10
@@ -13,8 +13,9 @@ from typing import Any, Unpack
 
 from mote.base.errors import BudgetError, MoteError, explaining, naming
 from mote.base.files import write_file
-from mote.base.notebook import card, folded, sizes, table
+from mote.base.notebook import table
 from mote.base.progress import Say, silent
+from mote.base.results import ItemTable, Record, Result
 from mote.bench.evaluation.score import score
 from mote.bench.metrics import Score
 from mote.compiler.compiled import Compiled
@@ -52,8 +53,13 @@ PLAIN = Methods(equalize=False, correct_biases=False, rounding="nearest")
 
 
 @dataclass(frozen=True)
-class PrunedPoint:
+class PrunedPoint(Record):
     """A pruned model's costs, noise and accuracy."""
+
+    JSON = (
+        "name, macs, costs, noise, metric, accuracy, int8_accuracy, interval=int8_score.interval,"
+        " largest_class=int8_score.largest_class"
+    )
 
     name: str
     """Name of the point, such as "unpruned" or "50%"."""
@@ -84,22 +90,21 @@ class PrunedPoint:
         return None if self.int8_score is None else self.int8_score.value
 
     def json(self) -> dict[str, Any]:
-        """All fields as JSON types; infinite noise distance becomes None."""
-        scores = {
-            "metric": self.metric,
-            "accuracy": self.accuracy,
-            "int8_accuracy": self.int8_accuracy,
-            "interval": self.int8_score and self.int8_score.interval,
-            "largest_class": self.int8_score and self.int8_score.largest_class,
-        }
-        costs = self.costs and asdict(self.costs)
-        noise = None if self.noise == inf else self.noise
-        return {"name": self.name, "macs": self.macs, "costs": costs, "noise": noise, **scores}
+        """Costs, noise and accuracy as JSON types; no noise is None."""
+        return super().json() | {"noise": None if self.noise == inf else self.noise}
 
 
 @dataclass(frozen=True)
-class Pruned:
+class Pruned(Result):
     """Result of `mote prune`: a pruned float model."""
+
+    TITLE = "{model} for {target}"
+    FACTS = "file=data!n:size, kind, MACs left=after.macs"
+    NOTES = "warnings, notes"
+    JSON = (
+        "model, kind, target, optimize, bytes=data!n, counts, layers, before, after, points, not_run=estimated?,"
+        " fine_tuned, samples, warnings, notes"
+    )
 
     model: str
     """Model file name, or a description of the model object."""
@@ -145,49 +150,38 @@ class Pruned:
         rating = "" if self.after.accuracy is None else f", {self.after.metric} {self.after.accuracy:.4g}"
         return f"<Pruned {self.model!r} for {self.target}: {self.kind}, {macs}{rating}>"
 
-    def _repr_html_(self) -> str:
-        points = [*(self.points or (self.before,)), replace(self.after, name="pruned")]
-        rows = [_costs_row(point) for point in points]
-        head = ("", "MACs", "instructions", "cycles", "flash", "RAM", "noise in dB", "accuracy", "accuracy in int8")
-        layers = table(
-            ("#", "op", "name", self.counts, "left"),
-            [(x.index, x.op, x.name, x.before, x.after) for x in self.layers],
-            left=3,
-        )
-        facts = {"file": sizes(len(self.data)), "kind": self.kind, "MACs left": self.after.macs}
-        title = f"{self.model} for {self.target}"
-        return card(title, facts, table(head, rows), folded("layers", layers), notes=(*self.warnings, *self.notes))
-
     def write(self, path: str | Path) -> None:
         """Writes the file atomically; replaces an existing `.tflite` file."""
         write_file(str(path), self.data, IDENTIFIER, IDENTIFIER_AT)
 
+    def points_table(self) -> tuple[tuple[str, ...], list[tuple[object, ...]]]:
+        """The heads and rows of a table of the costs before and after, or of the front."""
+        metric = self.after.metric
+        head = ("", "MACs", "instructions", "cycles", "flash", "RAM", "noise", *([metric, "in int8"] if metric else []))
+        points = [*(self.points or (self.before,)), replace(self.after, name="pruned")]
+        return head, [_costs_row(point)[: len(head)] for point in points]
+
+    @property
+    def layer_columns(self) -> ItemTable:
+        """The columns of a table of layers, in the unit of the counts."""
+        return ItemTable(
+            "layers", f"#=index, layer=short, op, {self.counts}=before, left=after", left=3, title="layers"
+        )
+
+    def _parts(self) -> list[str]:
+        return [table(*self.points_table()), self.layer_columns.html(self)]
+
     def json(self) -> dict[str, Any]:
-        """The result as JSON types, without the file."""
-        return {
-            "model": self.model,
-            "kind": self.kind,
-            "target": self.target,
-            "optimize": self.optimize,
-            "bytes": len(self.data),
-            "counts": self.counts,
-            "layers": [asdict(layer) for layer in self.layers],
-            "before": self.before.json(),
-            "after": self.after.json(),
-            "points": [point.json() for point in self.points],
-            "not_run": self.estimated or None,
-            "fine_tuned": self.fine_tuned,
-            "samples": self.samples[0],
-            "warnings": list(self.warnings),
-            "notes": list(self.notes),
-        }
+        """Costs, layers and points as JSON types."""
+        return super().json() | {"samples": self.samples[0]}
 
 
 def _costs_row(point: PrunedPoint) -> tuple[object, ...]:
     costs = point.costs
     taken = (None,) * 4 if costs is None else (costs.instructions, costs.cycles, costs.flash, costs.ram)
-    noise = None if point.noise == inf else -point.noise
-    return (point.name, point.macs, *taken, noise, point.accuracy, point.int8_accuracy)
+    noise = "-" if point.noise == inf else f"{-point.noise:.1f} dB"
+    shares = (None if share is None else f"{share:.4f}" for share in (point.accuracy, point.int8_accuracy))
+    return (point.name, point.macs, *taken, noise, *shares)
 
 
 @dataclass(frozen=True, eq=False)

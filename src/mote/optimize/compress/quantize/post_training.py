@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import isfinite
 from pathlib import Path
@@ -13,8 +13,8 @@ import numpy as np
 
 from mote.base.errors import MoteError, explaining, naming
 from mote.base.files import write_file
-from mote.base.notebook import card, sizes, table
 from mote.base.progress import Say, counted, silent
+from mote.base.results import ItemTable, Result
 from mote.base.text import did_you_mean
 from mote.bench.evaluation.converter import Edge, differences, edge_table, edges_of
 from mote.bench.execute.batch import is_stream
@@ -78,9 +78,22 @@ class QuantizedLayer:
     """The layer's short name, the same in all reports."""
 
 
-@dataclass(frozen=True, eq=False)
-class Quantized:
+@dataclass(frozen=True, eq=False, repr=False)
+class Quantized(Result):
     """A quantized model as a `.tflite` file."""
+
+    LINE = "{model!r} as {precision}: {layers!n} layers, {data!n:,} bytes, {samples:,} samples"
+    TITLE = "{model}"
+    FACTS = "precision, file=data!n:size, samples"
+    ROWS = ItemTable(
+        "layers",
+        "#=index, layer=short, op, precision, low:.5g, high:.5g, scale:.5g, zero=zero_point:d, SNR dB=noise:.1f",
+        left=4,
+    )
+    NOTES = "warnings, notes, reasons"
+    JSON = (
+        "model, format, precision, bytes=data!n, samples, available, methods, inputs, outputs, layers, warnings, notes"
+    )
 
     model: str
     """Model file name, or a description of the model object."""
@@ -111,22 +124,6 @@ class Quantized:
     notes: tuple[str, ...] = ()
     """Notes on how the file differs from the model."""
 
-    def __repr__(self) -> str:
-        return (
-            f"<Quantized {self.model!r} as {self.precision}: {len(self.layers)} layers, {len(self.data):,} bytes,"
-            f" {self.samples:,} samples>"
-        )
-
-    def _repr_html_(self) -> str:
-        facts = {"precision": self.precision, "file": sizes(len(self.data)), "samples": self.samples}
-        rows = [
-            (x.index, x.op, x.name, x.precision, x.reason, x.low, x.high, x.scale, x.zero_point, x.noise)
-            for x in self.layers
-        ]
-        head = ("#", "op", "name", "precision", "why", "low", "high", "scale", "zero point", "SNR in dB")
-        edges = edge_table(self.inputs, self.outputs)
-        return card(self.model, facts, table(head, rows, left=5), edges, notes=(*self.warnings, *self.notes))
-
     @cached_property
     def source(self) -> Source:
         """The model as `mote.compile` and the other functions take it."""
@@ -136,22 +133,17 @@ class Quantized:
         """Writes the file atomically; replaces an existing `.tflite` file."""
         write_file(str(path), self.data, IDENTIFIER, IDENTIFIER_AT)
 
+    @property
+    def reasons(self) -> list[str]:
+        """Which layers have another precision than was asked for, and why."""
+        return [f"layer {x.index} {x.op} '{x.short}' is {x.precision}: {x.reason}" for x in self.layers if x.reason]
+
+    def _parts(self) -> list[str]:
+        return [*super()._parts(), edge_table(self.inputs, self.outputs)]
+
     def json(self) -> dict[str, Any]:
-        """The result as JSON types, without file and graphs."""
-        return {
-            "model": self.model,
-            "format": self.format,
-            "precision": self.precision,
-            "bytes": len(self.data),
-            "samples": self.samples,
-            "available": self.available or self.samples,
-            "methods": asdict(self.methods),
-            "inputs": [asdict(edge) for edge in self.inputs],
-            "outputs": [asdict(edge) for edge in self.outputs],
-            "layers": [asdict(layer) for layer in self.layers],
-            "warnings": list(self.warnings),
-            "notes": list(self.notes),
-        }
+        """All fields but the file and the graphs as JSON types."""
+        return super().json() | {"available": self.available or self.samples}
 
 
 class QuantizeOptions(ReadKeywords, total=False):

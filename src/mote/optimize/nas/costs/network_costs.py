@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from mote.base.results import Result
+from mote.base.results import Record
 
 
 @dataclass(frozen=True)
-class NetworkCosts(Result):
+class NetworkCosts(Record):
     """Costs of an int8 model, as `mote compile` plans it for the target."""
 
     ram: int
@@ -21,6 +21,16 @@ class NetworkCosts(Result):
     """Seconds of an inference at the clock of the part; None where the target has no clock."""
     energy: float | None = None
     """Joules of an inference; None where the target has no energy model."""
+
+    @property
+    def milliseconds(self) -> float | None:
+        """The time of an inference in milliseconds."""
+        return None if self.latency is None else round(self.latency * 1e3, 3)
+
+    @property
+    def microjoules(self) -> float | None:
+        """The energy of an inference in microjoules."""
+        return None if self.energy is None else round(self.energy * 1e6, 3)
 
 
 @dataclass(frozen=True)

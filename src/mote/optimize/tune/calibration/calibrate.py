@@ -10,7 +10,7 @@ from pathlib import Path
 import mote.hardware.targets as targets
 from mote.base.errors import MoteError, explaining
 from mote.base.files import write_file
-from mote.base.notebook import card, table
+from mote.base.notebook import table
 from mote.base.progress import Say, silent
 from mote.base.results import Result
 from mote.hardware.targets import Memory, Reads, Target
@@ -26,9 +26,13 @@ _READS = ("wait_states", "read_bytes", "line_bytes", "prefetch", "code_lines", "
 _DIGITS = 3
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Calibration(Result):
     """Measured memory timing and costs of a target, with their errors."""
+
+    LINE = "of {target} on {measured_on}: error {memory.error:.2%}"
+    TITLE = "{target} on {measured_on}"
+    FACTS = "memory=memory.reads, error=memory.error:.2%, error of costs=costs.error:.2%"
 
     target: str
     """Name of the target to calibrate."""
@@ -38,15 +42,6 @@ class Calibration(Result):
     """Fitted memory timing and its error."""
     costs: CostFit | None = None
     """Fitted kernel cost table and its error; None if not measured."""
-
-    def __repr__(self) -> str:
-        return f"<Calibration of {self.target} on {self.measured_on}: error {100 * self.memory.error:.2f}%>"
-
-    def _repr_html_(self) -> str:
-        facts = {"memory": str(self.memory.reads), "error": f"{self.memory.error:.2%}"}
-        facts |= {} if self.costs is None else {"error of costs": f"{self.costs.error:.2%}"}
-        rows = [(family, f"{error:.2%}") for family, error in self.errors.items()]
-        return card(f"{self.target} on {self.measured_on}", facts, table(("programs", "error"), rows))
 
     @property
     def source(self) -> str:
@@ -91,6 +86,9 @@ class Calibration(Result):
             write_file(str(table), self.costs.table.encode(), b'{\n  "unit": "cycles"')
         write_file(str(file), self.toml(extends, table.name if self.costs else "").encode(), BEGINS.encode())
         return str(file)
+
+    def _parts(self) -> list[str]:
+        return [table(("programs", "error"), [(family, f"{error:.2%}") for family, error in self.errors.items()])]
 
 
 @explaining()

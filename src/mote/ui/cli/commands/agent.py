@@ -10,7 +10,7 @@ from mote.deploy.agent.packages.packagers import AGENT_PACKAGES, FIRMWARE
 from mote.deploy.agents import KINDS, PRODUCTION, AgentProject, agent
 from mote.deploy.runtime import SETS
 from mote.hardware.targets import parse_size
-from mote.ui.cli.common import bold, named, print_json, progress, show
+from mote.ui.cli.common import add_number, bold, named, print_json, progress, show
 from mote.ui.cli.options.compiling import add_compile_options, add_metadata, settings
 from mote.ui.cli.outputs import OutputAction, describe_artifacts, folder_of, print_artifacts
 
@@ -49,13 +49,7 @@ def add(p: argparse.ArgumentParser) -> None:
         choices=PRODUCTION[1:],
         help="leave out what changes the device: run takes no code, images or restarts; identify runs nothing either",
     )
-    p.add_argument(
-        "--frame",
-        type=int,
-        default=AgentOptions.frame,
-        metavar="BYTES",
-        help=f"bytes of a message, at least {LEAST_FRAME} (default: {AgentOptions.frame})",
-    )
+    add_number(p, "--frame", AgentOptions.frame, f"bytes of a message, at least {LEAST_FRAME}", metavar="BYTES")
     p.add_argument(
         "--scratch",
         default="0",

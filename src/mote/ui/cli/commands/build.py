@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import argparse
 
-from mote.ui.cli.common import add_json, bold, print_json, progress, show, table
-from mote.ui.cli.table import drop, shorten
+from mote.ui.cli.common import add_json, bold, print_json, progress, show
+from mote.ui.cli.table import columns, drop, shorten
 from mote.ui.project.builder import BuildResult, build
 
 
@@ -36,12 +36,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 def print_text(result: BuildResult) -> None:
     show(bold(result.project))
-    rows = [
-        (m.model, m.target, m.arena, m.constants, m.code, "written" if m.changed else "unchanged", m.folder)
-        for m in result.models
-    ]
-    head = ("model", "target", "arena", "constants", "code", "", "folder")
-    print(table(head, rows, left=2, fit=(drop("constants"), drop("code"), drop("target"), shorten("model", 12))))
+    fit = (drop("constants"), drop("code"), drop("target"), shorten("model", 12))
+    print(columns(BuildResult.ROWS, result, fit))
     for model in result.models:
         if model.overwritten:
             show(f"{model.folder}: overwritten by --force: {', '.join(model.overwritten)}")

@@ -8,7 +8,7 @@ from mote.bench.evaluation.converter import Check, Converted, convert
 from mote.frontends.reading import READING
 from mote.ir.graph.tolerance import FLOAT_TOLERANCE
 from mote.ui.cli.commands.verify import SHOWN, count
-from mote.ui.cli.common import add_json, green, named, print_json, progress, red, show
+from mote.ui.cli.common import add_json, add_number, green, named, print_json, progress, red, show
 from mote.ui.cli.options.model import EDGES_OF_FILES, add_model, add_row, reading
 from mote.ui.cli.terminal import unbroken
 
@@ -26,8 +26,8 @@ def add(p: argparse.ArgumentParser) -> None:
     file.add_argument("-o", "--output", metavar="FILE.tflite", help="the file to write")
     add_row(p, READING["edges"], help=EDGES_OF_FILES)
     p.add_argument("--no-verify", dest="verify", action="store_false", help="do not run the file with LiteRT")
-    p.add_argument("--inputs", type=count, default=8, metavar="N", help="how many inputs to compare (default: 8)")
-    p.add_argument("--seed", type=int, default=0, help="seed of the random inputs (default: 0)")
+    add_number(p, "--inputs", 8, "how many inputs to compare", kind=count)
+    add_number(p, "--seed", 0, "seed of the random inputs", metavar=None)
     add_json(p)
 
 

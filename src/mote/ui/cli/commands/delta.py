@@ -22,6 +22,5 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print_json({"delta": arguments.output} | made.json())
     else:
-        share = 100 * len(made.data) / made.image_bytes
-        show(f"{arguments.output}: {len(made.data):,} bytes, {share:.0f}% of the image")
+        show(f"{arguments.output}: {len(made.data):,} bytes, {made.share:.0%} of the image")
     return 0

@@ -18,7 +18,7 @@ from mote.bench.evaluation.runners import THRESHOLD
 from mote.bench.metrics import METRICS, Score
 from mote.bench.metrics.score import LOWER
 from mote.bench.pictures.accuracy import Bar, confusion, noise
-from mote.ui.cli.common import bold, green, named, print_json, progress, red, show, table
+from mote.ui.cli.common import add_number, bold, green, named, print_json, progress, red, show, table
 from mote.ui.cli.options.compiling import add_compile_options, settings
 from mote.ui.cli.options.drawing import add_picture, write_picture
 from mote.ui.cli.options.sampling import add_data, data_of
@@ -57,22 +57,10 @@ def add(p: argparse.ArgumentParser) -> None:
         metavar="N",
         help="how many of the inputs to run on the emulated target (default: 8) or the board (default: all) as well",
     )
-    p.add_argument(
-        "--worst", type=int, default=10, metavar="N", help="how many of the worst predictions to list (default: 10)"
-    )
-    p.add_argument(
-        "--event",
-        type=int,
-        default=0,
-        metavar="CLASS",
-        help="for a recording: index of the class to detect (default: 0)",
-    )
-    p.add_argument(
-        "--threshold",
-        type=float,
-        default=THRESHOLD,
-        metavar="SCORE",
-        help=f"for a recording: detection threshold on its score (default: {THRESHOLD})",
+    add_number(p, "--worst", 10, "how many of the worst predictions to list")
+    add_number(p, "--event", 0, "for a recording: index of the class to detect", metavar="CLASS")
+    add_number(
+        p, "--threshold", THRESHOLD, "for a recording: detection threshold on its score", kind=float, metavar="SCORE"
     )
     p.add_argument(
         "--keep",
@@ -86,7 +74,7 @@ def add(p: argparse.ArgumentParser) -> None:
         metavar="N",
         help="with --train: how often all samples are learned, shuffled (default: each once, in their order)",
     )
-    p.add_argument("--seed", type=int, default=0, metavar="N", help="with --epochs: seed of the order (default: 0)")
+    add_number(p, "--seed", 0, "with --epochs: seed of the order")
     add_picture(p, "the confusion matrix", "confusion")
     add_picture(p, "the signal-to-noise ratio of each layer against the other model", "noise")
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
 
 from mote.bench.pictures.text import LETTERS, step_chart
 from mote.compiler.options.parsing import FASTEST, LEAST
-from mote.optimize.search.explorer import POINTS, Front, Point, explore
-from mote.ui.cli.common import bold, named, print_json, progress, show, table
+from mote.optimize.search.explorer import POINTS, Front, explore
+from mote.ui.cli.common import add_number, bold, named, print_json, progress, show, table
 from mote.ui.cli.options.compiling import add_compile_options, settings
 from mote.ui.cli.options.drawing import add_picture, write_picture
 from mote.ui.cli.options.tools import TOOLS, add_board, add_journal, add_tools, add_workers, show_interruptions
@@ -24,13 +23,7 @@ def add(p: argparse.ArgumentParser) -> None:
     add_compile_options(p, omitted=CHOSEN, calibrated=True)
     add_tools(p)
     add_board(p, "measure the plans on this board")
-    p.add_argument(
-        "--points",
-        type=int,
-        default=POINTS,
-        metavar="N",
-        help=f"number of RAM budgets to try between the least and the fastest plan (default: {POINTS})",
-    )
+    add_number(p, "--points", POINTS, "number of RAM budgets to try between the least and the fastest plan")
     p.add_argument(
         "--measure",
         action=argparse.BooleanOptionalAction,
@@ -58,7 +51,7 @@ def print_text(front: Front) -> None:
     pushed = ", input row by row" if front.input == "rows" else ""
     by = front.measured or f"not measured: {front.reason}"
     show(bold(f"{front.model} for {front.target}{pushed}") + f" ({by})")
-    heads, rows = _table(front, front.points)
+    heads, rows = front.cost_table(front.points)
     lettered = [(letter, *row) for letter, row in zip(LETTERS, rows, strict=False)]
     print(table(("", *heads), lettered, left=2, fit=FIT))
     if not front.measured:
@@ -71,24 +64,11 @@ def print_text(front: Front) -> None:
             show(f"{name}: {p.ram:,} bytes, {p.cost:,} {front.cost_name}: another point is as good or better")
     if front.little_flash:
         show(f"less flash ({'code and constants' if front.measured else 'constants only'}):")
-        print(table(*_table(front, front.little_flash), left=1, fit=FIT))
+        print(table(*front.cost_table(front.little_flash), fit=FIT))
         show()
     if front.own:
         show("with Mote's own kernels alone:")
-        print(table(*_table(front.own, front.own.points), left=1, fit=FIT))
+        print(table(*front.own.cost_table(front.own.points), fit=FIT))
         show()
     show_interruptions(front.interruptions)
     show("`mote compile --point NAME` compiles a point.")
-
-
-def _table(front: Front, points: Sequence[Point]) -> tuple[tuple[str, ...], list[tuple[object, ...]]]:
-    rows: list[tuple[object, ...]] = []
-    for p in points:
-        per = f"{p.cost / front.points[-1].cost:.2f}x" if front.measured else ""
-        cost: tuple[object, ...] = (p.instructions, p.cycles, per) if front.measured else (p.macs, p.estimate)
-        sizes = (p.ram, p.arena, p.static, p.stack)
-        others = (p.external,) if front.own else ()
-        rows.append((", ".join(p.names), *sizes, *cost, p.flash, p.steps, p.by_rows, *others))
-    costs = ("instructions", "cycles", "ratio") if front.measured else ("MACs", "estimate")
-    heads = ("point", "RAM", "arena", "static", "stack", *costs, "flash", "steps", "by rows")
-    return (*heads, "external") if front.own else heads, rows

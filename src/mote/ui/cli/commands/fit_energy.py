@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 from mote.bench.measure.energy.fit import EnergyFit, fit_energy
-from mote.ui.cli.common import bold, print_json, show, table
+from mote.ui.cli.common import bold, print_json, show
+from mote.ui.cli.table import columns
 
 SHOWN = 12
 """How many layers are printed."""
@@ -34,10 +35,7 @@ def run(arguments: argparse.Namespace) -> int:
 def print_text(fit: EnergyFit) -> None:
     show(bold(f"energy of {fit.target}, fitted to {len(fit.points)} layers of {fit.captures} capture(s)"))
     largest = sorted(fit.points, key=lambda point: -point.microjoules)
-    rows = [
-        (p.layers, p.model, f"{p.microjoules:.4g}", f"{p.predicted:.4g}", f"{p.error:+.1%}") for p in largest[:SHOWN]
-    ]
-    print(table(("layers", "model", "measured µJ", "predicted µJ", "error"), rows, left=2))
+    print(columns(EnergyFit.ROWS, replace(fit, points=tuple(largest[:SHOWN]))))
     if len(largest) > SHOWN:
         show(f"and {len(largest) - SHOWN} more")
     told = asdict(fit.model)

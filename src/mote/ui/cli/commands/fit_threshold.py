@@ -6,7 +6,7 @@ import argparse
 
 from mote.bench.evaluation.threshold import FALSE_ALARMS, PERCENT, ThresholdFit, fit_threshold
 from mote.bench.metrics.thresholds import FITTED
-from mote.ui.cli.common import bold, named, print_json, progress, show, table
+from mote.ui.cli.common import add_number, bold, named, print_json, progress, show, table
 from mote.ui.cli.options.compiling import add_compile_options, settings
 from mote.ui.cli.options.sampling import add_data, data_of
 
@@ -38,9 +38,7 @@ def add(p: argparse.ArgumentParser) -> None:
         metavar="N",
         help=f"of a recording: fewest misses with at most N false alarms an hour (default there: {FALSE_ALARMS:g})",
     )
-    p.add_argument(
-        "--margin", type=float, default=0.0, metavar="PERCENT", help="raise the threshold by this much (default: 0)"
-    )
+    add_number(p, "--margin", 0.0, "raise the threshold by this much", kind=float, metavar="PERCENT")
     p.add_argument("--event", type=int, metavar="CLASS", help="index of the class to detect (default: the only one)")
 
 

@@ -12,7 +12,7 @@ from mote.compiler.settings import TABLE
 from mote.optimize.compress.mixed_precision.result import AXES, Guarded, Mixed, MixedPoint
 from mote.optimize.compress.mixed_precision.search import EVALUATIONS, PRECISIONS, MixingPlan, mix
 from mote.optimize.compress.quantize.pipeline import Methods
-from mote.ui.cli.common import bold, fields_of, green, named, print_json, progress, show, table
+from mote.ui.cli.common import add_number, bold, fields_of, green, named, print_json, progress, show, table
 from mote.ui.cli.options.drawing import add_picture, write_picture
 from mote.ui.cli.options.model import add_row, reading
 from mote.ui.cli.options.sampling import data_of
@@ -56,12 +56,8 @@ def add_mixing(parser: argparse.ArgumentParser) -> None:
     )
     planned = "how models are planned (default: size to minimise flash, the least RAM to minimise RAM, else balanced)"
     add_row(group, TABLE["optimize"], default=None, help=planned)
-    group.add_argument(
-        "--evaluations",
-        type=int,
-        default=EVALUATIONS,
-        metavar="N",
-        help=f"evaluate at most this many models, not counting probes of single layers (default: {EVALUATIONS})",
+    add_number(
+        group, "--evaluations", EVALUATIONS, "evaluate at most this many models, not counting probes of single layers"
     )
     group.add_argument(
         "--measure",

@@ -13,7 +13,7 @@ from mote.deploy.delivery import address as parsed
 from mote.deploy.update.session import Device, Patience, Session, UpdateOutcome, update
 from mote.deploy.wire.links import Listening
 from mote.ui.cli import output
-from mote.ui.cli.common import add_json, bold, green, named, print_json, progress, show
+from mote.ui.cli.common import add_json, add_number, bold, green, named, print_json, progress, show
 
 
 def add(p: argparse.ArgumentParser) -> None:
@@ -29,7 +29,7 @@ def add(p: argparse.ArgumentParser) -> None:
         action="store_true",
         help="with --listen: serve one device after another until stopped; a device reconnects after its restart",
     )
-    p.add_argument("--baud", type=int, default=BAUD, metavar="N", help=f"speed of the serial port (default: {BAUD})")
+    add_number(p, "--baud", BAUD, "speed of the serial port")
     p.add_argument(
         "--from",
         dest="sources",
@@ -40,27 +40,18 @@ def add(p: argparse.ArgumentParser) -> None:
     )
     p.add_argument("--no-restart", action="store_true", help="let the device choose when to activate the new model")
     p.add_argument("--confirm", action="store_true", help="make the device confirm the new model once it runs")
-    p.add_argument(
+    add_number(
+        p,
         "--wait",
-        type=seconds,
-        default=Patience.confirm_s,
+        Patience.confirm_s,
+        "time for the firmware to confirm the new model",
+        kind=seconds,
         metavar="SECONDS",
-        help=f"time for the firmware to confirm the new model (default: {Patience.confirm_s:g})",
     )
-    p.add_argument(
-        "--timeout",
-        type=seconds,
-        default=Patience.answer_s,
-        metavar="SECONDS",
-        help=f"time to wait for an answer before a retry (default: {Patience.answer_s:g})",
+    add_number(
+        p, "--timeout", Patience.answer_s, "time to wait for an answer before a retry", kind=seconds, metavar="SECONDS"
     )
-    p.add_argument(
-        "--connections",
-        type=int,
-        default=Patience.connections,
-        metavar="N",
-        help=f"connection attempts when the line breaks (default: {Patience.connections})",
-    )
+    add_number(p, "--connections", Patience.connections, "connection attempts when the line breaks")
     add_json(p)
 
 

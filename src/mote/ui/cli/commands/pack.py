@@ -8,7 +8,7 @@ from mote.base.files import write_folder
 from mote.base.option import RestrictedUse
 from mote.compiler.packer import Image, pack
 from mote.frontends.labels import read_labels
-from mote.ui.cli.common import bold, named, print_json, progress, show
+from mote.ui.cli.common import add_number, bold, named, print_json, progress, show
 from mote.ui.cli.options.compiling import add_compile_options, settings
 
 
@@ -17,20 +17,8 @@ def add(p: argparse.ArgumentParser) -> None:
     p.add_argument(
         "--output", "-o", required=True, metavar="FILE", help="the image; with --c-array the folder for the C files"
     )
-    p.add_argument(
-        "--model-version",
-        type=int,
-        default=0,
-        metavar="N",
-        help="version of the model, which updates must not decrease (default: 0)",
-    )
-    p.add_argument(
-        "--product",
-        type=int,
-        default=0,
-        metavar="N",
-        help="product number, which must equal the device's own (default: 0)",
-    )
+    add_number(p, "--model-version", 0, "version of the model, which updates must not decrease")
+    add_number(p, "--product", 0, "product number, which must equal the device's own")
     p.add_argument(
         "--runtime",
         metavar="DIR",

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import replace
-from math import inf
 
 from mote.optimize.compress.prune.costs import TARGET
-from mote.optimize.compress.prune.pruner import SHARES, Pruned, PrunedPoint, prune
+from mote.optimize.compress.prune.pruner import SHARES, Pruned, prune
 from mote.optimize.compress.prune.pruning_plan import SAMPLES, PruningPlan
 from mote.optimize.compress.prune.schedule import KINDS
-from mote.ui.cli.common import add_json, bold, fields_of, print_json, progress, show, table
+from mote.ui.cli.common import add_json, add_number, bold, fields_of, print_json, progress, show, table
 from mote.ui.cli.options.compiling import add_option
 from mote.ui.cli.options.model import add_model, reading
 from mote.ui.cli.options.sampling import add_data, data_of
 from mote.ui.cli.options.tools import add_workers
-from mote.ui.cli.table import drop
+from mote.ui.cli.table import columns, drop
 
 HELP = {
     "channels": "remove whole channels (default)",
@@ -58,13 +56,7 @@ def add(p: argparse.ArgumentParser) -> None:
     p.add_argument(
         "--device", default="auto", help="PyTorch device to train on (default: an accelerator if there is one)"
     )
-    p.add_argument(
-        "--samples",
-        type=int,
-        default=SAMPLES,
-        metavar="N",
-        help=f"number of samples for refitting weights (default: {SAMPLES})",
-    )
+    add_number(p, "--samples", SAMPLES, "number of samples for refitting weights")
     shares = ", ".join(f"{share:.0%}%" for share in SHARES)
     p.add_argument("--front", action="store_true", help=f"also make and measure models at {shares}")
     add_workers(p)
@@ -89,14 +81,10 @@ def run(arguments: argparse.Namespace) -> int:
 
 def print_text(result: Pruned, output: str) -> None:
     show(bold(f"{result.model} for {result.target}, {result.optimize}: {result.kind}"))
-    rows = [(layer.index, layer.short, layer.op, layer.before, layer.after) for layer in result.layers]
-    print(table(("#", "layer", "op", result.counts, "left"), rows, left=3, fit=(drop("op"),)))
+    print(columns(result.layer_columns, result, (drop("op"),)))
     show()
-    points = [*(result.points or (result.before,)), replace(result.after, name="pruned")]
-    metric = result.after.metric
-    head = ("", "MACs", "instructions", "cycles", "flash", "RAM", "noise", *([metric, "in int8"] if metric else []))
-    print(table(head, [_row(point, bool(metric)) for point in points], fit=(drop("instructions"), drop("RAM"))))
-    if metric:
+    print(table(*result.points_table(), fit=(drop("instructions"), drop("RAM"))))
+    if metric := result.after.metric:
         show(f"{metric}: of the float model, pruned: of {output}; in int8: of it quantized by `mote quantize`")
     if result.estimated:
         show(f"not run: {result.estimated}; cycles are the planner's estimate, flash that of constants and code")
@@ -109,12 +97,3 @@ def print_text(result: Pruned, output: str) -> None:
     show("weights refitted with {:,} of {:,} samples".format(*result.samples))
     tuned = f", fine-tuned for {result.fine_tuned} epochs" if result.fine_tuned else ""
     show(f"{output}: {len(result.data):,} bytes, a float model{tuned}; `mote quantize` quantizes it")
-
-
-def _row(point: PrunedPoint, accuracy: bool) -> tuple[object, ...]:
-    costs = point.costs
-    taken = (None,) * 4 if costs is None else (costs.instructions, costs.cycles, costs.flash, costs.ram)
-    noise = "-" if point.noise == inf else f"{-point.noise:.1f} dB"
-    shares = (point.accuracy, point.int8_accuracy) if accuracy else ()
-    rating = tuple(None if share is None else f"{share:.4f}" for share in shares)
-    return (point.name, point.macs, *taken, noise, *rating)

@@ -12,17 +12,16 @@ from mote.optimize.compress.quantize.post_training import (
     MOST_SAMPLES,
     QuantizationPlan,
     Quantized,
-    QuantizedLayer,
     post_training,
 )
 from mote.optimize.compress.quantize.quantizer import IO
 from mote.optimize.compress.quantize.types.precision import Precision
 from mote.ui.cli.commands.mixing import add_mixing, is_asked_for, run_mixing
-from mote.ui.cli.common import add_json, bold, fields_of, print_json, progress, show, table
+from mote.ui.cli.common import add_json, bold, fields_of, print_json, progress, show
 from mote.ui.cli.options.compiling import add_option
 from mote.ui.cli.options.model import EDGES_OF_FILES, add_model, reading
 from mote.ui.cli.options.sampling import add_data, data_of
-from mote.ui.cli.table import drop, shorten
+from mote.ui.cli.table import columns, drop, shorten
 
 
 def add(p: argparse.ArgumentParser) -> None:
@@ -104,7 +103,7 @@ def quantize_first(arguments: argparse.Namespace) -> None:
     for result in made:
         for line in result.warnings:
             print(f"warning: {printable(line)}", file=sys.stderr)
-        for line in (heading(result), *result.notes, *reasons(result)):
+        for line in (heading(result), *result.notes, *result.reasons):
             print(f"note: {printable(line)}", file=sys.stderr)
     arguments.shapes, arguments.signature, arguments.constants = [], "", []
     arguments.model = [x.source for x in made] if isinstance(arguments.model, list) else made[0].source
@@ -114,11 +113,6 @@ def heading(result: Quantized) -> str:
     some = f"{result.samples:,} of {result.available:,}" if result.available > result.samples else f"{result.samples:,}"
     said = f"{some} samples, {result.methods.calibration}" if result.samples else "no data"
     return f"{result.model} as {result.precision} ({said})"
-
-
-def reasons(result: Quantized) -> list[str]:
-    """Which layers have another precision than was asked for, and why."""
-    return [f"layer {x.index} {x.op} '{x.short}' is {x.precision}: {x.reason}" for x in result.layers if x.reason]
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -144,17 +138,10 @@ def print_text(result: Quantized, output: str) -> None:
         show(f"warning: {warning}")
     for note in result.notes:
         show(f"note: {note}")
-    head = ("#", "layer", "op", "precision", "low", "high", "scale", "zero", "SNR dB")
-    print(table(head, [_row(x) for x in result.layers], left=4, fit=(drop("op"), drop("zero"), shorten("layer", 12))))
-    for line in reasons(result):
+    print(columns(Quantized.ROWS, result, (drop("op"), drop("zero"), shorten("layer", 12))))
+    for line in result.reasons:
         show(printable(line))
     show(f"{output}: {len(result.data):,} bytes, {len(result.layers)} layers")
     for what, tensors in (("input", result.inputs), ("output", result.outputs)):
         for t in tensors:
             show(f"  {what} '{t.name}': {t.dtype} {'x'.join(map(str, t.shape)) or 'scalar'}")
-
-
-def _row(x: QuantizedLayer) -> tuple[object, ...]:
-    low, high, scale = (None if v is None else f"{v:.5g}" for v in (x.low, x.high, x.scale))
-    zero = None if x.zero_point is None else str(x.zero_point)
-    return x.index, x.short, x.op, x.precision, low, high, scale, zero, None if x.noise is None else f"{x.noise:.1f}"

@@ -57,21 +57,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def print_text(result: RunResult) -> None:
     show(bold(f"{result.model} on {result.target}") + f" ({result.emulator}, {result.compiler})")
-    total = result.instructions or 0
-    rows = [
-        (
-            x.number,
-            x.short,
-            x.op,
-            x.kernel,
-            x.macs,
-            x.instructions,
-            f"{x.instructions / x.macs:.2f}" if x.instructions and x.macs else "",
-            f"{100 * x.instructions / total:.1f}%" if x.instructions and total else "",
-        )
-        for x in result.layers
-    ]
-    print(table(("#", "layer", "op", "kernel", "MACs", result.unit, "per MAC", "share"), rows, left=4, fit=FIT))
+    print(table(*result.layer_table(), left=4, fit=FIT))
     macs = sum(x.macs for x in result.layers)
     if result.instructions is not None:
         per = f", {result.instructions / macs:.2f} per MAC" if macs else ""

@@ -13,17 +13,17 @@ from mote.base.stopping import StoppedError
 from mote.compiler.settings import make_settings
 from mote.frontends.data.dataset import Dataset
 from mote.frontends.features.pipeline import Preprocessing
-from mote.optimize.nas.member import HEAD, row
+from mote.optimize.nas.member import COLUMNS
 from mote.optimize.nas.network_family import AUTO, STRATEGIES
 from mote.optimize.nas.result import SearchResult
 from mote.optimize.nas.searcher import EPOCHS, FINALISTS, SearchPlan, search
 from mote.optimize.nas.tasks import KINDS
-from mote.ui.cli.common import add_json, bold, fields_of, print_json, progress, show, table
+from mote.ui.cli.common import add_json, add_number, bold, fields_of, print_json, progress, show
 from mote.ui.cli.options.compiling import add_option, add_target
 from mote.ui.cli.options.drawing import add_picture, write_picture
 from mote.ui.cli.options.sampling import add_data, data_of
 from mote.ui.cli.options.tools import add_journal, add_workers
-from mote.ui.cli.table import drop, shorten
+from mote.ui.cli.table import columns, drop, shorten
 
 JOURNAL = "journal.jsonl"
 """The journal in the folder of a search."""
@@ -89,19 +89,11 @@ def add(p: argparse.ArgumentParser) -> None:
         help="search space whose largest network is trained first, whatever its costs; all others learn from it"
         " (distillation)",
     )
-    p.add_argument(
-        "--epochs", type=int, default=EPOCHS, metavar="N", help=f"epochs that models are trained (default: {EPOCHS})"
-    )
+    add_number(p, "--epochs", EPOCHS, "epochs that models are trained")
     p.add_argument("--trials", type=int, metavar="N", help="candidates to score (default: as the space needs)")
-    p.add_argument(
-        "--finalists",
-        type=int,
-        default=FINALISTS,
-        metavar="N",
-        help=f"candidates to train to the end (default: {FINALISTS})",
-    )
+    add_number(p, "--finalists", FINALISTS, "candidates to train to the end")
     p.add_argument("--minutes", type=float, metavar="N", help="begin nothing new after so many minutes")
-    p.add_argument("--seed", type=int, default=0, metavar="N", help="seed of splits, choices and weights (default: 0)")
+    add_number(p, "--seed", 0, "seed of splits, choices and weights")
     p.add_argument(
         "--augment",
         default="",
@@ -180,7 +172,7 @@ def _again(arguments: argparse.Namespace) -> str:
 
 def print_text(result: SearchResult, output: str | None) -> None:
     show(bold(f"{result.data} for {result.target}") + f" ({result.task}, test {result.metric} on {result.test})")
-    print(table(HEAD, [row(member) for member in result.members], left=1, fit=FIT))
+    print(columns(COLUMNS, result, FIT))
     show(f"searched: {', '.join(result.families)}: {result.costed:,} choices planned, {result.trials:,} scored")
     show(f"spent:    {result.spent}, {result.epochs} epochs, seed {result.seed}")
     for note in result.notes:

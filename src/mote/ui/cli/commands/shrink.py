@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 
 from mote.compiler.settings import ROUNDINGS
-from mote.optimize.compress.shrink import FEWEST, INPUTS, ShrinkResult, ShrunkLayer, shrink
+from mote.optimize.compress.shrink import COLUMNS, FEWEST, INPUTS, ShrinkResult, arrows, shrink
 from mote.ui.cli.commands.verify import count
-from mote.ui.cli.common import add_json, bold, green, named, print_json, progress, red, show, table
+from mote.ui.cli.common import add_json, add_number, bold, green, named, print_json, progress, red, show, table
 from mote.ui.cli.options.compiling import add_option
 from mote.ui.cli.options.model import add_model, reading
 from mote.ui.cli.table import drop, fold
@@ -29,7 +29,7 @@ def add(p: argparse.ArgumentParser) -> None:
         help="number of inputs to compare outputs on: random, extreme and structured ones"
         f" (default: {INPUTS}, for large models {FEWEST})",
     )
-    p.add_argument("--seed", type=int, default=0, help="seed of the random inputs (default: 0)")
+    add_number(p, "--seed", 0, "seed of the random inputs", metavar=None)
     add_json(p)
 
 
@@ -46,15 +46,12 @@ def run(arguments: argparse.Namespace) -> int:
 
 def print_text(result: ShrinkResult) -> None:
     show(bold(result.model))
-    changed = [layer for layer in result.layers if layer.removed or layer.before != layer.after]
+    changed = result.changed
     if changed:
-        head = ("#", "layer", "op", "removed", "channels", "MACs", "weight bytes")
-        print(table(head, [_row(layer) for layer in changed], left=4, fit=FIT))
-    before, after = result.before, result.after
-    show(
-        f"{len(changed)} of {len(result.layers)} layers shrink: channels {_arrow(before.channels, after.channels)},"
-        f" MACs {_arrow(before.macs, after.macs)}, weight bytes {_arrow(before.weights, after.weights)}"
-    )
+        print(table(COLUMNS, [layer.row for layer in changed], left=4, fit=FIT))
+    channels, macs, weights = arrows(result.before, result.after)
+    shrunk = f"{len(changed)} of {len(result.layers)} layers shrink"
+    show(f"{shrunk}: channels {channels}, MACs {macs}, weight bytes {weights}")
     for name, proof in result.proofs.items():
         show(f"  {name}: {proof}")
     said = f"outputs on {result.inputs:,} inputs, by {result.checked}: "
@@ -62,18 +59,3 @@ def print_text(result: ShrinkResult) -> None:
         show(said + unbroken(green("equal bit for bit")))
     else:
         show(said + red(f"different on {result.differing:,}"))
-
-
-def _row(layer: ShrunkLayer) -> tuple[object, ...]:
-    removed = ", ".join(f"{count} {name}" for name, count in layer.removed.items())
-    before, after = layer.before, layer.after
-    numbers = (
-        _arrow(before.channels, after.channels),
-        _arrow(before.macs, after.macs),
-        _arrow(before.weights, after.weights),
-    )
-    return (layer.index, layer.short, layer.op, removed, *numbers)
-
-
-def _arrow(before: int, after: int) -> str:
-    return f"{before:,}" if before == after else f"{before:,} -> {after:,}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 
+from mote.base.results import as_json
 from mote.ui.api.listings import targets
 from mote.ui.cli.common import add_json, print_json, show, table
 from mote.ui.cli.table import drop, fold
@@ -16,20 +17,7 @@ def add(p: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     known = targets()
     if arguments.json:
-        print_json(
-            [
-                {
-                    "name": t.name,
-                    "description": t.description,
-                    "cpu": t.cpu,
-                    "features": sorted(t.features),
-                    "clock_hz": t.clock_hz,
-                    "flash": t.flash,
-                    "ram": t.ram,
-                }
-                for t in known
-            ]
-        )
+        print_json([as_json(t, "name, description, cpu, features:sorted, clock_hz, flash, ram") for t in known])
         return 0
     rows = [(t.name, t.description, " ".join(sorted(t.features)), t.flash, t.ram) for t in known]
     head = ("target", "description", "features", "flash", "RAM")

@@ -7,12 +7,12 @@ from dataclasses import replace
 
 from mote.base.progress import duration
 from mote.base.stopping import StoppedError
-from mote.optimize.tune.result import Tuned
+from mote.optimize.tune.result import Tuned, TunedLayer
 from mote.optimize.tune.tune import MINUTES, TuningPlan, tune
-from mote.ui.cli.common import bold, fields_of, print_json, progress, show, table
+from mote.ui.cli.common import add_number, bold, fields_of, print_json, progress, show
 from mote.ui.cli.options.compiling import add_compile_options, settings
 from mote.ui.cli.options.tools import add_board, add_journal, add_tools, add_workers, show_interruptions
-from mote.ui.cli.table import alias, drop, shorten
+from mote.ui.cli.table import alias, columns, drop, shorten
 
 FIT = (shorten("layer", 12), alias("kernel after", 20), alias("kernel before", 20), drop("layer"))
 """Columns that a narrow terminal does without, the least important first."""
@@ -24,9 +24,7 @@ def add(p: argparse.ArgumentParser) -> None:
     add_tools(p)
     add_board(p, "measure on this board, or on several at once")
     p.add_argument("-o", "--output", metavar="FILE", help="write the pins to this file (.toml)")
-    p.add_argument(
-        "--minutes", type=float, default=MINUTES, metavar="N", help=f"time to spend at most (default: {MINUTES:g})"
-    )
+    add_number(p, "--minutes", MINUTES, "time to spend at most", kind=float)
     p.add_argument(
         "--trials", type=int, metavar="N", help="models to compile and measure at most (default: any number)"
     )
@@ -78,13 +76,9 @@ def _say_stopped(best: list[Tuned], arguments: argparse.Namespace) -> None:
 
 def print_text(result: Tuned, output: str | None) -> None:
     show(bold(f"{result.model} for {result.target}") + f" ({result.tools})")
-    rows: list[tuple[object, ...]] = [
-        (x.number, x.name, x.before, "=" if x.after == x.before else x.after, x.cycles_before, x.cycles_after)
-        for x in result.layers
-    ]
-    rows.append(("", "total", "", "", result.cycles_before, result.cycles_after))
-    head = ("#", "layer", "kernel before", "kernel after", "cycles before", "cycles after")
-    print(table(head, rows, left=4, fit=FIT))
+    layers = tuple(replace(x, after="=") if x.after == x.before else x for x in result.layers)
+    total = TunedLayer("", "total", "", "", result.cycles_before, result.cycles_after)
+    print(columns(Tuned.ROWS, replace(result, layers=(*layers, total)), FIT))
     show(f"gain:     {result.gain:.2%} of the cycles")
     budget = result.settings.get("ram")
     most = "" if budget is None else f", at most {budget:,}: `--ram BYTES` allows more"

@@ -8,7 +8,7 @@ from mote.bench.evaluation.verify import VerifyResult
 from mote.bench.measuring import verify
 from mote.frontends.features.pipeline import preprocessing
 from mote.ir.graph.tolerance import FLOAT_TOLERANCE
-from mote.ui.cli.common import green, named, print_json, progress, red, show
+from mote.ui.cli.common import add_number, green, named, print_json, progress, red, show
 from mote.ui.cli.images import add_runtime
 from mote.ui.cli.options.compiling import add_compile_options, settings
 from mote.ui.cli.options.sampling import add_data, data_of
@@ -31,7 +31,7 @@ def add(p: argparse.ArgumentParser) -> None:
         help="number of inputs: random, extreme and structured ones (default: 8); with --data the first N"
         " samples (default: all)",
     )
-    p.add_argument("--seed", type=int, default=0, help="seed of the random inputs (default: 0)")
+    add_number(p, "--seed", 0, "seed of the random inputs", metavar=None)
     add_runtime(p)
     p.add_argument(
         "--source",

@@ -48,7 +48,6 @@ from mote.ir.ops.signal.fft import Irfft, Rfft, factors, fixed_twiddles, twiddle
 CTYPES = {DType.INT16: ("s16", "int16_t"), DType.INT32: ("s32", "int32_t"), DType.FLOAT32: ("f32", "float")}
 SAMPLES = signature(DType.INT16, DType.INT16)
 WORDS = signature(DType.UINT32, DType.UINT32)
-LOGARITHM = signature(DType.UINT32, DType.INT16)
 COUNTERS = signature(DType.INT32, DType.INT32)
 
 

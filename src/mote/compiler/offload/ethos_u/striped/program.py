@@ -26,8 +26,6 @@ BRICK = 64
 _ALONE = frozenset({"LRELU", "ABS", "CLZ"})
 """Element-wise operations with one operand."""
 _LUT = "TABLE"
-_Tables = Mapping[int, Registers]
-"""By destination address of a lookup table: the DMA registers that copy it."""
 
 
 class NotPlainError(Exception):
