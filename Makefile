@@ -9,7 +9,7 @@ INSTALL := $(BIN)/pip install --quiet --constraint $(LOCK)
 # Without bytecode on the disk each process compiles Mote's Python anew: 1.7 CPU seconds.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-all test-frontends test-rest test-turn frontends fuzz prove misra measure tried docs lint types tools lock clean
+.PHONY: demo test test-all test-frontends test-rest test-turn frontends fuzz prove misra measure layers tried docs lint types tools lock clean
 
 demo: $(VENV)/demo
 	@$(BIN)/mote inspect models/keywords.tflite
@@ -91,6 +91,12 @@ measure: $(VENV)/test tools
 	$(CHECKER) benchmarks/fingerprints.py --update
 	$(CHECKER) benchmarks/doc_tables.py --models '$(MODELS)'
 	$(CHECKER) benchmarks/quotes.py --update
+
+# Every kind of layer against the limit of its core, in emulators: docs/measure/layers.md, half an hour on two cores.
+# CMSIS_NN_PATH=FOLDER make layers LAYERS='--update --cmsis-nn' measures CMSIS-NN beside it.
+LAYERS ?= --update
+layers: $(VENV)/test tools
+	$(CHECKER) benchmarks/layers.py $(LAYERS)
 
 # The site of docs/, in build/site: open index.html, no server is needed.
 docs: $(VENV)/test

@@ -17,7 +17,7 @@ from time import perf_counter
 
 import numpy as np
 
-from anchors import Anchor, load
+from anchors import load
 from mote import compile
 from mote.bench.execute.host_library import HostModel
 from mote.bench.execute.stimuli import stimuli
@@ -37,14 +37,13 @@ def main() -> None:
     print("| model | portable C, µs | vectors, µs | LiteRT, µs | vectors against LiteRT |\n|---|--:|--:|--:|--:|")
     for anchor in load():
         if not arguments.only or anchor.name in arguments.only:
-            taken = measure(anchor, arguments.models)
+            taken = times(anchor.model(arguments.models))
             shown = " | ".join(f"{taken[name] * MICRO:,.0f}" for name in (PORTABLE, NATIVE, LITERT))
             print(f"| {anchor.name} | {shown} | {taken[NATIVE] / taken[LITERT]:.2f} |", flush=True)
 
 
-def measure(anchor: Anchor, folder: Path | None) -> dict[str, float]:
+def times(model: Path | bytes) -> dict[str, float]:
     """Seconds of an inference, by who computes it."""
-    model = anchor.model(folder)
     turns = {target: _compiled(model, target) for target in (PORTABLE, NATIVE)} | {LITERT: _litert(model)}
     best = dict.fromkeys(turns, float("inf"))
     for _ in range(TURNS):

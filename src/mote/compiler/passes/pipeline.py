@@ -30,6 +30,7 @@ from mote.compiler.passes.fusing import (
     join_depthwise,
 )
 from mote.compiler.passes.rewriting import (
+    depthwise_to_convolutions,
     flatten_sequences,
     half_precision,
     pools_to_means,
@@ -113,6 +114,7 @@ PASSES: tuple[Pass, ...] = (
     Pass("fold forests", everywhere(fold_forests.run)),
     Pass("fuse moves", everywhere(fuse_moves.run)),
     Pass("products to layers", everywhere(products_to_layers.run), BOTH),
+    Pass("depthwise to convolutions", everywhere(depthwise_to_convolutions.run)),
     Pass("fold heads", everywhere(fold_heads.run)),
     Pass("flatten sequences", everywhere(flatten_sequences.run)),
     Pass("slide windows", slide_windows.run),

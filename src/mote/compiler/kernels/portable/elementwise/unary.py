@@ -10,6 +10,7 @@ import numpy as np
 
 from mote.compiler.kernels.contract import (
     FLOAT32,
+    INT8,
     OTHER,
     OTHER_F32,
     OTHER_S16,
@@ -44,6 +45,7 @@ from mote.ir.ops.elementwise.activations import (
     Tanh,
     Unary,
 )
+from mote.ir.ops.elementwise.arithmetic import Binary
 
 INT16 = signature(DType.INT16, DType.INT16)
 BYTES = Signature(*(frozenset({DType.INT8, DType.UINT8}),) * 2)
@@ -52,6 +54,17 @@ BYTES = Signature(*(frozenset({DType.INT8, DType.UINT8}),) * 2)
 def _lut(view: View) -> Packed:
     table = view.the(Unary).table(view.graph)
     return Packed("lut_s8", {"table": table}, Entry(Call.FLAT, view.output.size), Needs(in_place=(0,)))
+
+
+def _lut_of_one(view: View) -> Packed | Refusal:
+    """The table of an operator with two operands, one of which is a constant scalar."""
+    op = view.the(Binary)
+    table = op.table(view.graph)
+    if table is None:
+        return Refusal("it is no function of one int8 value: no operand is a constant scalar")
+    ((position, _),) = op.computed(view.graph)
+    entry = Entry(Call.FLAT, view.output.size, operands=(position,))
+    return Packed("lut_s8", {"table": table}, entry, Needs(in_place=(position,)))
 
 
 def _flip(view: View) -> Packed:
@@ -162,6 +175,7 @@ def _logical_not(view: View) -> Packed:
 KERNELS = (
     Kernel("flip", (Flip,), BYTES, _flip, costs=OTHER),
     Kernel("lut", (Unary,), BYTES, _lut, tuned=True),
+    Kernel("lut", (Binary,), INT8, _lut_of_one, tuned=True),
     _real("logistic_f32", Logistic, _nothing),
     _real("tanh_f32", Tanh, _nothing),
     _real("relu_f32", Clamp, _limits),
