@@ -21,6 +21,7 @@ from mote.compiler.line import compile
 from mote.compiler.plan.selection import code_size_model as flash
 from mote.compiler.plan.selection import select
 from mote.compiler.plan.selection.select import Selection
+from mote.frontends import tflite
 from mote.frontends.tflite.writer import Writer
 from mote.ir.graph.region import Numbers
 from tests.compiler.kernels.c_harness import Program
@@ -222,7 +223,9 @@ def test_weights_that_compress_take_less_flash(spread: str, monkeypatch: pytest.
     plain, coded = compiled_plain(network(spread), target), compile(network(spread), target=target, optimize="size")
     assert is_coded(coded) and not is_coded(plain)
     before, after = (run.run(c).flash for c in (plain, coded))
-    assert after.total < 0.65 * before.total
+    weights = sum(t.nbytes for t in tflite.parse(network(spread), spread).tensors.values() if t.data is not None)
+    assert after.total < 0.65 * weights
+    assert after.total < 0.75 * before.total  # which has some weights of four bits two in a byte
     kernels = {step.kernel.name for step in coded.plan.steps if step.kernel.price.coding is not None}
     assert after.code is not None and before.code is not None
     assert after.code - before.code <= flash.DECODER + flash.DECODING * len(kernels)
