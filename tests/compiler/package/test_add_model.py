@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -54,6 +55,27 @@ def mote_in(folder: Path) -> list[str]:
     wrapper.write_text(WRAPPER.format(log=folder / "log", python=sys.executable))
     wrapper.chmod(0o755)
     return [f"-DMote_DIR={FOLDER}", f"-DMOTE_EXECUTABLE={wrapper}"]
+
+
+def test_files_of_mote_that_cmake_reads_exist() -> None:
+    """By their way from the folder of `find_package`: modules of Python move, and CMake's files do not follow them."""
+    places = set()
+    for script in FOLDER.glob("*.cmake"):
+        places |= set(
+            re.findall(r"\$\{CMAKE_CURRENT(?:_FUNCTION)?_LIST_DIR\}/((?:\.\./)+\w[\w./]*)", script.read_text())
+        )
+    assert places == {"../../../version.py", "../../../ui/cli", "../../options"}
+    assert all((FOLDER / place).resolve().exists() for place in places)
+
+
+def test_the_command_of_an_environment_is_where_cmake_looks() -> None:
+    """Beside the libraries of the environment in which the files of CMake are."""
+    hints = re.findall(r"\$\{libraries\}/([./]+)(bin|Scripts)", (FOLDER / "mote.cmake").read_text())
+    assert hints == [("../../../", "bin"), ("../../", "Scripts")]
+    up = re.search(
+        r"set\(libraries \$\{CMAKE_CURRENT_FUNCTION_LIST_DIR\}/([./]+)\)", (FOLDER / "mote.cmake").read_text()
+    )
+    assert up and (FOLDER / up.group(1)).resolve() == ROOT / "src"
 
 
 def write_application(folder: Path, package: Package) -> None:
