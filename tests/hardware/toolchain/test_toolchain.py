@@ -154,6 +154,7 @@ def test_host(tmp_path: Path, prefer: str | None) -> None:
     assert got.instructions is None and got.stack is None and toolchain.sizes(elf, target) is None
 
 
+@pytest.mark.parametrize("prefer", ["gcc", "clang"])
 @pytest.mark.parametrize(
     ("fault", "said"),
     [
@@ -162,7 +163,7 @@ def test_host(tmp_path: Path, prefer: str | None) -> None:
     ],
     ids=["outside", "null"],
 )
-def test_host_sanitizers_find_a_bad_write(tmp_path: Path, fault: str, said: str) -> None:
+def test_host_sanitizers_find_a_bad_write(tmp_path: Path, fault: str, said: str, prefer: str) -> None:
     target = targets.load("host")
     bad = fake.MODEL.replace("runs++;", fault)
     project, sources, glue = fake.write(tmp_path, bad)
@@ -171,7 +172,7 @@ def test_host_sanitizers_find_a_bad_write(tmp_path: Path, fault: str, said: str)
         sources,
         glue,
         target,
-        compiler_for(target),
+        compiler_for(target, prefer),
         mode=Mode.MEASURE,
         optimize="balanced",
         workdir=tmp_path,

@@ -16,7 +16,7 @@ from mote.hardware.cores.board import Board
 from mote.hardware.targets import Memory, Target
 from mote.hardware.targets.flags import OPTIMIZATION, SETS, STANDARD, optimization
 from mote.hardware.toolchain import cache
-from mote.hardware.toolchain.compilers import Compiler, compile_or_raise, native_flags
+from mote.hardware.toolchain.compilers import Compiler, compile_or_raise, is_clang, native_flags
 from mote.hardware.toolchain.elf import memory_section
 
 HARNESS = Path(__file__).parent / "harness"
@@ -29,10 +29,13 @@ _ZIG = ("-fno-sanitize=all", "-fno-stack-protector", "-fomit-frame-pointer", "-f
 # Sanitized code is for finding faults, and takes longer to build than to run: accesses are checked by calls, and by
 # one sanitizer where both would notice.
 _SANITIZE_LEVEL = "-O0"
-SANITIZE = (
+_SANITIZE_ALL = (
     *("-g1", "-fno-omit-frame-pointer", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"),
-    *("-fno-sanitize=null,object-size", "--param", "asan-instrumentation-with-call-threshold=0"),
+    "-fno-sanitize=null,object-size",
 )
+_CALLS = "asan-instrumentation-with-call-threshold=0"
+SANITIZE = (*_SANITIZE_ALL, "--param", _CALLS)
+"""Flags of gcc for sanitizers."""
 # Symbols that the libraries of sanitizers take from others are left to the loader: looking for them takes longer than
 # all other linking.
 _SANITIZE_LINK = ("-Wl,--allow-shlib-undefined",) if sys.platform == "linux" else ()
@@ -40,6 +43,12 @@ _SANITIZE_LINK = ("-Wl,--allow-shlib-undefined",) if sys.platform == "linux" els
 _OVERFLOWED = re.compile(r"region [`'](?P<region>\w+)':? overflowed by (?P<over>\d+) bytes")
 """Pattern of GNU's and LLVM's linker messages about memory that is too small."""
 _HARNESS_FLAGS = ("-Os", "-ffreestanding", "-fno-builtin")
+
+
+def _sanitize_flags(compiler: Compiler) -> tuple[str, ...]:
+    """Flags for sanitizers: clang, which `cc` and zig may be, has another option for calls than gcc, and warns of it
+    where it links."""
+    return (*_SANITIZE_ALL, "-mllvm", f"-{_CALLS}", "-Qunused-arguments") if is_clang(compiler) else SANITIZE
 
 
 class Mode(StrEnum):
@@ -75,7 +84,8 @@ def build(
         raise MoteError("sanitizers work on the host only", remedy="use --target host")
     workdir = workdir.resolve()
     workdir.mkdir(parents=True, exist_ok=True)
-    base = [*compiler.command, *target_flags(target, compiler), *COMMON, *(SANITIZE if sanitize else ())]
+    checks = _sanitize_flags(compiler) if sanitize else ()
+    base = [*compiler.command, *target_flags(target, compiler), *COMMON, *checks]
     how = optimization(optimize, target.cpu)
     level = _SANITIZE_LEVEL if sanitize else how.level
     include = [*([f"-I{drivers.resolve()}"] if drivers else []), f"-I{project.resolve()}", f"-I{HARNESS}"]

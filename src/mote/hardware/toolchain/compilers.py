@@ -74,6 +74,11 @@ def _host_compiler(prefer: str | None) -> Compiler:
     )
 
 
+def is_clang(compiler: Compiler) -> bool:
+    """Whether a compiler is clang or is made of it, whatever its command is called."""
+    return "__clang__" in (_predefined(compiler.command) or "")
+
+
 def native_flags(compiler: Compiler) -> tuple[str, ...]:
     """Options for a host compiler to use all instructions of this CPU without changing results; they include a name of
     the instruction set, so that cached objects are reused on equal CPUs only."""
