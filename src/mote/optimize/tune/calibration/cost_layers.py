@@ -180,7 +180,7 @@ PRODUCTS = [
     (1, 3, 20, 4),
 ]  # fmt: skip
 """Products of two matrices: how many, their rows, depth and columns."""
-VECTORS = [(1, 10), (1, 12), (1, 2), (1, 100), (20, 10), (49, 4)]
+VECTORS = [(1, 10), (1, 12), (1, 2), (1, 100), (20, 10), (49, 4), (32, 32), (20, 16), (8, 100), (3, 300)]
 AWKWARD = (0.0687, 0.0852, 0.1888)
 """Scales of operands and result for which there are no constants of few bits."""
 REAL = ("ADD", "MUL", "MEAN", "LOGISTIC", "QUANTIZE")

@@ -35,8 +35,8 @@ MAX_SHIFT = 30
 """C has no larger left shift of 32 bits. Beyond it only zeros are shifted, the distances of the largest elements."""
 
 
-MANY = 1024
-"""So many elements are worth a table of that many bytes."""
+MANY, FEW = 256, 64
+"""So many elements are worth a table of a kilobyte, and where flash does not count."""
 
 
 def _packed(view: View, name: str, params: Params) -> Packed:
@@ -56,11 +56,11 @@ def _softmax(view: View) -> Packed:
 
 def _softmax_table(view: View) -> Packed | Refusal:
     """With all exponentials in flash, where there are many to compute."""
-    if view.small or view.input.size < MANY:
+    if view.input.size < (FEW if view.fast else MANY):
         return Refusal("exponentials are computed: that is less flash than a table of them")
     steps = -np.arange(256, dtype=np.int64).astype(np.int16)
     exp = exponentials(steps, *view.the(Softmax).scaling(view.graph)).astype(np.int32)
-    return replace(_packed(view, "softmax_table_s8", {"exp": exp}), beats=("softmax",))
+    return replace(_packed(view, "softmax_table_s8", {"exp": exp}), beats=() if view.small else ("softmax",))
 
 
 def _steps(scaling: tuple[int, int, int]) -> Params:
@@ -118,7 +118,7 @@ def _standardize(view: View) -> Packed:
 
 KERNELS = (
     Kernel("softmax_f32", (Softmax,), FLOAT32, _softmax_f32, costs="unary_f32"),
-    Kernel("softmax_table", (Softmax,), INT8, _softmax_table, costs=OTHER),
+    Kernel("softmax_table", (Softmax,), INT8, _softmax_table),
     Kernel("softmax", (Softmax,), INT8, _softmax),
     Kernel("softmax_s8_s16", (Softmax,), signature(DType.INT8, DType.INT16), _softmax_wide, costs=OTHER_S16),
     Kernel("softmax_s16", (Softmax,), signature(DType.INT16, DType.INT16), _softmax_s16, costs=OTHER_S16),
