@@ -5,6 +5,7 @@ from __future__ import annotations
 from mote.compiler.kernels.contract import INT8, Kernel, Packed, Refusal, View, aligned
 from mote.compiler.kernels.helium.common import HELIUM
 from mote.compiler.kernels.pack.matmul import packed_matmul
+from mote.compiler.kernels.portable.matrix.batch_matmul import product_walk
 from mote.ir.ops.matrix.batch_matmul import BatchMatmul, HeadMatmul, MatrixProduct
 
 STEP = 8192
@@ -15,10 +16,10 @@ VECTOR = 16
 def _vectors(view: View) -> Packed | Refusal:
     _, depth, columns = view.the(MatrixProduct).sizes(view.graph)
     deep = aligned(depth, VECTOR)
-    packed = packed_matmul(view, "matmul_vectors_s8", deep, 2 * deep + aligned(columns) // 4 * (4 * deep + VECTOR))
-    if isinstance(packed, Packed) and max(packed.params["size"][side] for side in ("left_step", "right_step")) > STEP:
+    walk = product_walk(view)
+    if max(walk.left[1], walk.right[1]) > STEP:
         return Refusal(f"values of a sum lie more than {STEP} bytes apart")
-    return packed
+    return packed_matmul(view, "matmul_vectors_s8", deep, 2 * deep + aligned(columns) // 4 * (4 * deep + VECTOR))
 
 
 KERNELS = tuple(
