@@ -30,6 +30,7 @@ from tests.compiler.kernels import test_depthwise_gemm, test_depthwise_planar, t
 from tests.compiler.kernels.rooms import Case, GuardedRooms, Rooms, calls
 from tests.helpers.support import examples, fuzzed
 from tests.ir.ops.elementwise import test_arithmetic
+from tests.ir.ops.matrix import test_batch_matmul
 from tests.ir.ops.training.integer import test_input_gradients as test_integer_gradients
 from tests.ir.ops.training.integer import test_steps as test_integer_steps
 from tests.ir.ops.windows import test_conv, test_pool
@@ -128,6 +129,10 @@ def models() -> Iterator[bytes]:
         yield test_depthwise_gemm.model(test_depthwise_gemm.Both(layer))
     for shapes in (((2, 3, 8), (2, 3, 8)), ((2, 3, 8), (8,))):
         yield test_arithmetic.model(*(test_arithmetic.Config(kind, shapes=shapes) for kind in ("ADD", "MUL")))
+    batches = (2, 1, 3), (1, 2, 3)
+    yield test_batch_matmul.model(
+        *(test_batch_matmul.Config(batches=batches, sizes=s) for s in ((3, 21, 7), (2, 4, 3)))
+    )
     yield test_pool.model([{"kind": kind, **POOL} for kind in ("AVERAGE_POOL_2D", "MAX_POOL_2D")])
 
 

@@ -29,6 +29,7 @@ from mote.ir.graph.numeric.fixedpoint import Ints
 from mote.ir.graph.region import Region
 from mote.ir.graph.rows import OUTSIDE, row_count
 from mote.ir.ops.common import Axis, WindowOp
+from mote.ir.ops.matrix.batch_matmul import MatrixProduct
 
 TABLES = files("mote.compiler.kernels").joinpath("costs")
 MOST_TABLE = 1 << 22
@@ -252,6 +253,8 @@ def _features(graph: Graph, op: Op, kernel: Packed, whole: bool) -> dict[str, fl
         return {"work": kernel.price.work}
     shape = op.output(graph).shape
     rows = row_count(shape)
+    if isinstance(op, MatrixProduct):
+        return _products(graph, op, kernel, rows)
     width, channels = (shape[-2], shape[-1]) if len(shape) > 2 else (1, shape[-1] if shape else 1)
     pixels, multiplied = _pixels(kernel, rows, width, whole)
     lanes = _up(channels, kernel.price.lanes)
@@ -279,6 +282,17 @@ def _features(graph: Graph, op: Op, kernel: Packed, whole: bool) -> dict[str, fl
         "edge": rows * taps * int(over.sum()),
         "clipped": rows * taps * int(windows[over].sum()) * op.input(graph).channels,
     }
+
+
+def _products(graph: Graph, op: MatrixProduct, kernel: Packed, rows: int) -> dict[str, float]:
+    """Of products of computed matrices, which kernels may pack: rows of the left ones are lines, inputs are those of
+    the right ones. What is left are products of values that do not lie one after another in the right ones."""
+    height, depth, columns = op.sizes(graph)
+    count = op.output(graph).size // max(height * columns, 1)
+    lines, lanes = count * _up(height, kernel.price.tile[0]), _up(columns, kernel.price.lanes)
+    product = lines * lanes * depth * kernel.price.density
+    amounts = {"output": lines * lanes, "pixel": count, "row": rows, "call": 1.0, "product": product, "line": lines}
+    return amounts | {"input": count * lanes * depth, "tap": lines * depth, "rest": 0 if op.right_turned else product}
 
 
 def _pixels(kernel: Packed, rows: int, width: int, whole: bool) -> tuple[int, int]:

@@ -3,7 +3,7 @@ C that computes the same."""
 
 from mote.compiler.kernels.helium import arithmetic
 from mote.compiler.kernels.helium.depthwise import depthwise_channels, depthwise_taps, pool
-from mote.compiler.kernels.helium.gemm import gemm4
+from mote.compiler.kernels.helium.gemm import gemm4, matmul_vectors
 from mote.compiler.kernels.helium.half import layers as half_layers
 from mote.compiler.kernels.helium.int16 import blocks, fully_connected8
 from mote.compiler.kernels.helium.training import learned_gemm4, terms
@@ -14,6 +14,7 @@ from mote.compiler.kernels.pack.requantize.patch import patched
 LAYERS = (*vector8.KERNELS, *gemm4.KERNELS, *depthwise_taps.KERNELS)
 KERNELS = (
     *LAYERS,
+    *matmul_vectors.KERNELS,
     *arithmetic.KERNELS,
     *pool.KERNELS,
     *depthwise_channels.KERNELS,

@@ -54,6 +54,8 @@ class CostLayer:
     """Distinct values of the weights; empty for any."""
     added: bool = False
     """Whether an ADD follows, which a fused kernel may compute."""
+    turned: bool = False
+    """Whether the second matrix of a product is transposed."""
     repeated: bool = False
     """Whether the second operand is per channel (broadcast)."""
     dtype: str = "int8"
@@ -79,6 +81,8 @@ class CostLayer:
         """Bytes of its inputs and outputs."""
         operands = 2 if self.kind in ("ADD", "MUL") else 1
         values = operands * prod(self.size) * self.inputs + prod(self.spatial) * self.outputs
+        if self.kind == "BATCH_MATMUL":
+            values += self.size[0] * self.inputs * self.outputs
         return values * {"int8": 1, "int16": 2, "float32": 4}[self.dtype]
 
     @property
@@ -91,7 +95,7 @@ class CostLayer:
         how += f" {self.kept:.0%} kept" if self.kept < 1 else ""
         how += f" of {len(self.values)} values" if self.values else ""
         how += " added" if self.added else ""
-        how += " repeated" if self.repeated else ""
+        how += " repeated" if self.repeated else " turned" if self.turned else ""
         how += f" {self.dtype}" if self.dtype != "int8" else ""
         how += f" {self.bits} bits" if self.bits != 8 else ""
         how += " halves" if self.halves else " in half precision" if self.half else ""
@@ -170,7 +174,13 @@ SMALL_IMAGES = [((4, 4), 16), ((8, 6), 5), ((1, 1), 40), ((2, 12), 10)]
 """Shapes for element-wise and data movement operators."""
 ANY = ("LOGISTIC", "QUANTIZE", "DEQUANTIZE", "MEAN", "PAD", "TRANSPOSE", "CONCATENATION", "RESIZE_NEAREST_NEIGHBOR",
        "RESIZE_BILINEAR")  # fmt: skip
-VECTORS = [(1, 10), (1, 12), (1, 2), (1, 100), (20, 10), (49, 4)]
+PRODUCTS = [
+    (1, 32, 32, 32), (4, 32, 16, 32), (4, 32, 32, 8), (1, 13, 21, 9), (1, 1, 64, 32), (2, 16, 64, 16), (3, 7, 40, 24),
+    (1, 48, 12, 48), (2, 24, 5, 6), (1, 8, 6, 10), (2, 4, 8, 3),
+    (1, 3, 20, 4),
+]  # fmt: skip
+"""Products of two matrices: how many, their rows, depth and columns."""
+VECTORS = [(1, 10), (1, 12), (1, 2), (1, 100), (20, 10), (49, 4), (32, 32), (20, 16), (8, 100), (3, 300)]
 AWKWARD = (0.0687, 0.0852, 0.1888)
 """Scales of operands and result that no low-bit requantization constants represent."""
 REAL = ("ADD", "MUL", "MEAN", "LOGISTIC", "QUANTIZE")
@@ -325,7 +335,13 @@ def _one_kernel(pool: Sequence[Pool] = POOL, images: Sequence[Image] = IMAGES) -
         gathered += [CostLayer(kind, size, channels, channels) for kind in ANY]
     gathered += [CostLayer("SOFTMAX", (1, vectors), n, n) for vectors, n in VECTORS]
     gathered += [CostLayer("TRANSPOSE_CONV", *shape) for shape in TRANSPOSED]
+    gathered += _products(PRODUCTS)
     return [*gathered, *_floats(), *_wide(), *_packed()]
+
+
+def _products(sizes: Sequence[tuple[int, int, int, int]]) -> list[CostLayer]:
+    plain = [CostLayer("BATCH_MATMUL", (count, rows), depth, columns) for count, rows, depth, columns in sizes]
+    return [*plain, *(replace(layer, turned=True) for layer in plain)]
 
 
 def _awkward(images: Sequence[Image] = IMAGES) -> list[CostLayer]:
@@ -350,6 +366,7 @@ def _floats() -> list[CostLayer]:
     gathered += [CostLayer(kind, size, n, n, kernel, 2, "VALID") for size, n, kernel, _ in POOL[::3] for kind in POOLS]
     gathered += [CostLayer(kind, size, n, n) for size, n in IMAGES[:3] for kind in REAL]
     gathered += [CostLayer("SOFTMAX", (1, vectors), n, n) for vectors, n in VECTORS[::2]]
+    gathered += _products(PRODUCTS[3:])
     return [replace(layer, dtype="float32") for layer in gathered]
 
 
@@ -371,6 +388,7 @@ def _wide() -> list[CostLayer]:
     gathered += [CostLayer(kind, size, n, n, kernel, 2, "VALID") for size, n, kernel, _ in POOL[::3] for kind in POOLS]
     gathered += [CostLayer(kind, size, n, n) for size, n in IMAGES for kind in WIDE]
     gathered += [CostLayer("SOFTMAX", (1, vectors), n, n) for vectors, n in VECTORS]
+    gathered += _products(PRODUCTS[3:])
     return [replace(layer, dtype="int16") for layer in gathered]
 
 
@@ -418,7 +436,9 @@ def _add(w: Writer, layer: CostLayer) -> None:
     x = w.input("x", shape, *_type(layer, -128, layer.scales[0]))
     if layer.before:
         x = _weighted(w, CostLayer("CONV_2D", layer.size, layer.before, layer.inputs), x)
-    if layer.kind in ("ADD", "MUL"):
+    if layer.kind == "BATCH_MATMUL":
+        y = _product(w, layer, x)
+    elif layer.kind in ("ADD", "MUL"):
         y = _arithmetic(w, layer, x, shape)
     elif layer.kind in POOLS:
         y = w.tensor(str(layer), (1, *layer.spatial, layer.outputs), *_type(layer, -128, 0.05))
@@ -437,6 +457,17 @@ def _type(layer: CostLayer, zero_point: int, scale: float) -> tuple[Any, ...]:
     if layer.dtype == "float32":
         return (layer.dtype,)
     return (layer.dtype, scale / 128, 0) if layer.dtype == "int16" else (layer.dtype, scale, zero_point)
+
+
+def _product(w: Writer, layer: CostLayer, x: int) -> int:
+    """A product of computed matrices for each of the image's rows."""
+    count, rows = layer.size
+    sizes = (layer.outputs, layer.inputs) if layer.turned else (layer.inputs, layer.outputs)
+    scale = 0.05 * 0.0371 * 100 * layer.inputs**0.5
+    other = w.input("z", (1, count, *sizes), *_type(layer, 4, 0.0371))
+    y = w.tensor(str(layer), (1, count, rows, layer.outputs), *_type(layer, 3, scale))
+    w.op("BATCH_MATMUL", [x, other], [y], adj_y=layer.turned, version=4)
+    return y
 
 
 def _arithmetic(w: Writer, layer: CostLayer, x: int, shape: tuple[int, ...]) -> int:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from math import prod
 
 import numpy as np
 
 from mote.compiler.kernels.contract import (
     FLOAT32,
     INT8,
-    OTHER,
-    OTHER_F32,
     Call,
     Entry,
     Instance,
@@ -91,14 +90,31 @@ class Walk:
     right: tuple[int, int]
 
 
+def product_walk(view: View) -> Walk:
+    """Whole products, all of which one row has."""
+    op = view.the(MatrixProduct)
+    if isinstance(op, HeadMatmul):
+        heads, (rows, depth, _) = view.output.shape[1], op.sizes(view.graph)
+        walk = _head_walk(view, op)
+        return replace(walk, axes=walk.axes[1:], rows=rows, left=(heads * depth, 1))
+    walk = _matrix_walk(view, view.the(BatchMatmul))
+    return replace(walk, runs=prod(size for size, _, _ in walk.axes))
+
+
 def _batch_walk(view: View, op: BatchMatmul) -> Walk:
     """Strides of a BATCH_MATMUL, whose output row is one product, or one row of it where tensors have two axes."""
+    walk = _matrix_walk(view, op)
+    if len(view.output.shape) > 2:
+        return walk
+    return replace(walk, axes=[(walk.rows, walk.left[0], 0)], rows=1)
+
+
+def _matrix_walk(view: View, op: BatchMatmul) -> Walk:
+    """Strides of a BATCH_MATMUL whose output rows are whole products."""
     g = view.graph
     rows, depth, columns = op.sizes(g)
     left = (1, rows) if op.left_turned else (depth, 1)
     right = (depth, 1) if op.right_turned else (1, columns)
-    if len(view.output.shape) == 2:
-        return Walk([(rows, left[0], 0)], 1, 1, left, right)
     a, b = (np.array(op.steps(g, p)) * op.input(g, p).shape[-1] * op.input(g, p).shape[-2] for p in (0, 1))
     axes = [axis for axis in zip(op.batches(g), a.tolist(), b.tolist(), strict=True) if axis[0] > 1]
     return Walk(axes, rows, 1, left, right)
@@ -113,15 +129,13 @@ def _head_walk(view: View, op: HeadMatmul) -> Walk:
     return Walk([(rows, heads * depth, 0), (heads, depth, part)], 1, heads, (depth, 1), right)
 
 
-def _sizes(view: View) -> Params:
-    """Sizes and strides of a batched matrix product (`mote_matmul_t`)."""
-    op = view.the(MatrixProduct)
-    walk = _head_walk(view, op) if isinstance(op, HeadMatmul) else _batch_walk(view, view.the(BatchMatmul))
-    _, depth, columns = op.sizes(view.graph)
+def sizes(view: View, walk: Walk, run: int) -> Params:
+    """Sizes and strides of a batched matrix product (`mote_matmul_t`); `run`: output elements of a product."""
+    _, depth, columns = view.the(MatrixProduct).sizes(view.graph)
     loops = np.array(walk.axes[::-1] or [(1, 0, 0)], np.int64)
     return {
         "walk": {
-            "run": walk.rows * columns,
+            "run": run,
             "b_step": 1,
             "runs": walk.runs,
             "axes": len(loops),
@@ -141,7 +155,8 @@ def _packed(view: View, name: str, form: _Form, more: Params) -> Packed:
     op, g, lines = view.the(MatrixProduct), view.graph, ""
     if isinstance(op, BatchMatmul) and op.by_lines(g) and op.reads(g, 1, 0) is not None:
         lines = TURNED if op.right_turned else LINES
-    params: Params = {"size": _sizes(view), **more}
+    walk = _head_walk(view, op) if isinstance(op, HeadMatmul) else _batch_walk(view, view.the(BatchMatmul))
+    params: Params = {"size": sizes(view, walk, walk.rows * op.sizes(g)[2]), **more}
     together = (1,) if isinstance(op, HeadMatmul) else ()
     row = f"{name}{lines}_row" if lines else ""
     instances = form.instances(name, lines)
@@ -210,10 +225,10 @@ KERNELS = tuple(
     kernel
     for op in (BatchMatmul, HeadMatmul)
     for kernel in (
-        Kernel("batch_matmul", (op,), INT8, _bytes, header=HEADER, costs=OTHER),
-        Kernel("batch_matmul_even", (op,), INT8, _even, header=f"even_{HEADER}", costs=OTHER),
-        Kernel("batch_matmul_sums", (op,), signature(DType.INT8, DType.INT32), _sums, header=HEADER, costs=OTHER),
-        Kernel("batch_matmul_s16", (op,), INT16, _shorts, header=HEADER, costs=OTHER),
-        Kernel("batch_matmul_f32", (op,), FLOAT32, _real, header=f"{HEADER}_f32", costs=OTHER_F32),
+        Kernel("batch_matmul", (op,), INT8, _bytes, header=HEADER),
+        Kernel("batch_matmul_even", (op,), INT8, _even, header=f"even_{HEADER}", costs=HEADER),
+        Kernel("batch_matmul_sums", (op,), signature(DType.INT8, DType.INT32), _sums, header=HEADER, costs=HEADER),
+        Kernel("batch_matmul_s16", (op,), INT16, _shorts, header=HEADER),
+        Kernel("batch_matmul_f32", (op,), FLOAT32, _real, header=f"{HEADER}_f32"),
     )
 )

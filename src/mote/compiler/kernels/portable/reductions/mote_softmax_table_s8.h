@@ -3,6 +3,7 @@
 #ifndef MOTE_SOFTMAX_TABLE_S8_H
 #define MOTE_SOFTMAX_TABLE_S8_H
 
+#include "mote_softmax_run_s8.h"
 #include "mote_softmax_s8.h"
 
 typedef struct {
@@ -10,29 +11,21 @@ typedef struct {
     const int32_t *exp; /* of minus 0..255 steps of the input, over 2^31 */
 } mote_softmax_table_s8_t;
 
-/* No input is above the largest: differences are 0..255, as their type says for proofs. */
 static inline void mote_softmax_table_s8(const mote_softmax_table_s8_t *p, const int8_t *in, int8_t *out,
                                          int32_t vectors) {
-    const int32_t *const exp = p->exp;
-    for (; vectors > 0; vectors--, in += p->depth, out += p->depth) {
-        int32_t max = -128, shift = 34, scale;
-        uint32_t sum = 0; /* 19 bits after the point */
-        for (int32_t i = 0; i < p->depth; i++) {
-            max = in[i] > max ? in[i] : max;
-        }
-        for (int32_t i = 0; i < p->depth; i++) {
-            sum += ((uint32_t)exp[(uint8_t)(max - in[i])] + (1u << 11)) >> 12;
-        }
+    const int32_t depth = p->depth;
+    for (; vectors > 0; vectors--, in += depth, out += depth) {
+        const int32_t max = mote_softmax_max(in, depth);
+        uint32_t sum = mote_softmax_sum(p->exp, max, in, depth); /* 19 bits after the point */
+        int32_t shift = 34;
         sum = sum < (uint32_t)1 << 19 ? (uint32_t)1 << 19 : sum; /* it is not: the largest input alone adds 2^19 */
-        for (; sum < (uint32_t)1 << 31; sum <<= 1) {
-            shift--;
+        for (int32_t by = 8; by > 0; by /= 2) { /* up to 2^31: by 12 places at most */
+            if (sum < (uint32_t)1 << (32 - by)) {
+                sum <<= by;
+                shift -= by;
+            }
         }
-        shift = mote_min(shift, 31);
-        scale = mote_softmax_reciprocal(sum);
-        for (int32_t i = 0; i < p->depth; i++) {
-            const int32_t e = exp[(uint8_t)(max - in[i])];
-            out[i] = mote_clamp((((mote_high_mul(scale, e) >> shift) + 1) >> 1) - 128, -128, 127);
-        }
+        mote_softmax_shares(p->exp, max, in, depth, mote_softmax_reciprocal(sum), mote_min(shift, 31), out);
     }
 }
 

@@ -35,8 +35,9 @@ MAX_SHIFT = 30
 """Maximum left shift, the largest that C allows for int32; larger ones would only be applied to zeros."""
 
 
-MANY = 1024
-"""Minimum number of elements for which a table of exponentials, 1024 bytes, is worth its flash."""
+MANY, FEW = 256, 64
+"""Minimum number of elements for which a table of exponentials, 1024 bytes, is worth its flash; FEW: if flash does not
+count."""
 
 
 def _packed(view: View, name: str, params: Params) -> Packed:
@@ -56,11 +57,11 @@ def _softmax(view: View) -> Packed:
 
 def _softmax_table(view: View) -> Packed | Refusal:
     """Packs int8 SOFTMAX with a table of all exponentials, for large inputs."""
-    if view.small or view.input.size < MANY:
+    if view.input.size < (FEW if view.fast else MANY):
         return Refusal("a table of exponentials takes more flash than computing them")
     steps = -np.arange(256, dtype=np.int64).astype(np.int16)
     exp = exponentials(steps, *view.the(Softmax).scaling(view.graph)).astype(np.int32)
-    return replace(_packed(view, "softmax_table_s8", {"exp": exp}), beats=("softmax",))
+    return replace(_packed(view, "softmax_table_s8", {"exp": exp}), beats=() if view.small else ("softmax",))
 
 
 def _steps(scaling: tuple[int, int, int]) -> Params:
@@ -118,7 +119,7 @@ def _standardize(view: View) -> Packed:
 
 KERNELS = (
     Kernel("softmax_f32", (Softmax,), FLOAT32, _softmax_f32, costs="unary_f32"),
-    Kernel("softmax_table", (Softmax,), INT8, _softmax_table, costs=OTHER),
+    Kernel("softmax_table", (Softmax,), INT8, _softmax_table),
     Kernel("softmax", (Softmax,), INT8, _softmax),
     Kernel("softmax_s8_s16", (Softmax,), signature(DType.INT8, DType.INT16), _softmax_wide, costs=OTHER_S16),
     Kernel("softmax_s16", (Softmax,), signature(DType.INT16, DType.INT16), _softmax_s16, costs=OTHER_S16),
