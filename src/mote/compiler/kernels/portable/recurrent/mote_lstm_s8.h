@@ -8,7 +8,7 @@
 #ifndef MOTE_LSTM_S8_H
 #define MOTE_LSTM_S8_H
 
-#include "mote_fixed_s16.h"
+#include "mote_gates_s16.h"
 #include "mote_inverse_sqrt.h"
 #include "mote_matrix_s8.h"
 
@@ -101,23 +101,14 @@ MOTE_ALWAYS_INLINE void mote_lstm_gate(const mote_lstm_s8_t *p, const mote_lstm_
     }
 }
 
-static inline void mote_lstm_logistic(int16_t *gate, int32_t n) {
-    for (int32_t i = 0; i < n; i++) {
-        gate[i] = (int16_t)mote_logistic_s16(gate[i]);
-    }
-}
-
 /* What gates make of the cells: `kept` is the share of each that stays, `input` that of what is new. */
-static inline void mote_lstm_cells(const mote_lstm_s8_t *p, const int16_t *kept, const int16_t *input,
-                                   const int16_t *fresh, int16_t *cell) {
-    const int32_t clip = p->cell_clip;
-    for (int32_t c = 0; c < p->cells; c++) {
-        const int32_t share = p->coupled ? (int32_t)32767 - kept[c] : input[c];
-        const int32_t old = mote_shift_right((int32_t)kept[c] * cell[c], 14);
-        const int32_t sum = old + mote_shift_right(share * mote_tanh_s16(fresh[c], 3), 14 + p->cell_bits);
-        const int32_t y = mote_saturate_s16(sum);
-        cell[c] = (int16_t)(y < -clip ? -clip : y > clip ? clip : y);
+static inline void mote_lstm_cells(const mote_lstm_s8_t *p, const int16_t *kept, int16_t *input, int16_t *fresh,
+                                   int16_t *cell) {
+    for (int32_t c = 0; p->coupled && c < p->cells; c++) {
+        input[c] = (int16_t)(32767 - kept[c]);
     }
+    mote_tanh_run_s16(fresh, 3, fresh, p->cells);
+    mote_cells_run_s16(kept, input, fresh, cell, p->cells, p->cell_bits, p->cell_clip);
 }
 
 /* One more input: the cells and the output h after it. */
@@ -137,20 +128,18 @@ MOTE_ALWAYS_INLINE void mote_lstm_step(const mote_lstm_s8_t *p, mote_lstm_how_t 
     scratch += how.widen != NULL && p->projected ? (cells + 7) / 8 * 4 : 0;
     int16_t *kept = (int16_t *)scratch, *fresh = kept + cells, *input = fresh + cells;
     mote_lstm_gate(p, &p->gate.forget, how, x, last, cell, kept);
-    mote_lstm_logistic(kept, cells);
+    mote_logistic_run_s16(kept, cells);
     if (!p->coupled) {
         mote_lstm_gate(p, &p->gate.input, how, x, last, cell, input);
-        mote_lstm_logistic(input, cells);
+        mote_logistic_run_s16(input, cells);
     }
     mote_lstm_gate(p, &p->gate.cell, how, x, last, cell, fresh);
     mote_lstm_cells(p, kept, input, fresh, cell);
     mote_lstm_gate(p, &p->gate.output, how, x, last, cell, kept);
-    mote_lstm_logistic(kept, cells);
+    mote_logistic_run_s16(kept, cells);
     int8_t *hidden = p->projected ? (int8_t *)(input + cells) : h;
-    for (int32_t c = 0; c < cells; c++) {
-        const int32_t y = mote_rescale(kept[c] * mote_tanh_s16(cell[c], p->cell_bits), p->hidden.mult, p->hidden.shift);
-        hidden[c] = mote_clamp(mote_wrapping_add(y, p->hidden_zero), -128, 127);
-    }
+    mote_tanh_run_s16(cell, p->cell_bits, fresh, cells);
+    mote_shown_run_s16(kept, fresh, hidden, cells, p->hidden.mult, p->hidden.shift, p->hidden_zero);
     if (p->projected) {
         if (how.widen != NULL) {
             how.widen(&p->projection, hidden, widened);
