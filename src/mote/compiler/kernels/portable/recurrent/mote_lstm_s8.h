@@ -74,6 +74,7 @@ MOTE_NOINLINE void mote_lstm_normalize(const mote_lstm_normalization_t *p, int32
 
 /* How a kernel computes: with which products, and whether gates are normalized. */
 typedef struct {
+    mote_matrix_gates_t *gates;
     mote_matrix_rows_t *rows;
     mote_matrix_widen_t *widen; /* NULL: vectors stay as they are */
     int32_t norm;
@@ -82,14 +83,8 @@ typedef struct {
 /* A gate before its activation. LiteRT's peepholes see as many cells as there are outputs. */
 MOTE_ALWAYS_INLINE void mote_lstm_gate(const mote_lstm_s8_t *p, const mote_lstm_gate_t *g, mote_lstm_how_t how,
                                        const void *x, const void *h, const int16_t *cell, int16_t *gate) {
-    for (int32_t c = 0; c < p->cells; c += 4) {
-        int32_t now[4], before[4];
-        how.rows(&g->input, c, x, now);
-        how.rows(&g->recurrent, c, h, before);
-        for (int32_t i = 0; i < mote_min(4, p->cells - c); i++) {
-            gate[c + i] = (int16_t)mote_saturate_s16(mote_wrapping_add(mote_saturate_s16(now[i]), before[i]));
-        }
-    }
+    const mote_matrix_gate_t both = {&g->input, &g->recurrent, x, h};
+    how.gates(&both, p->cells, gate);
     if (g->peephole.weights != NULL) {
         for (int32_t c = 0; c < p->outputs; c++) {
             const int32_t seen = mote_rescale((int32_t)g->peephole.weights[c] * cell[c], g->peephole.mult, g->peephole.shift);
@@ -163,19 +158,19 @@ MOTE_ALWAYS_INLINE void mote_lstm_sequence(const mote_lstm_s8_t *p, mote_lstm_ho
     }
 }
 
-#define MOTE_LSTM_S8(name, products, widen, norm) \
+#define MOTE_LSTM_S8(name, gates, products, widen, norm) \
     static inline void name(const name##_t *p, const int8_t *in, int8_t *h, int16_t *cell, int8_t *out, \
                             void *scratch) { \
-        const mote_lstm_how_t how = {products, widen, norm}; \
+        const mote_lstm_how_t how = {gates, products, widen, norm}; \
         for (int32_t b = 0; b < p->batch; b++) { \
             mote_lstm_sequence(p, how, b, in, h + b * p->outputs, cell + b * p->cells, out, scratch); \
         } \
     }
 
-#define MOTE_LSTM_STATELESS_S8(name, products, widen) \
+#define MOTE_LSTM_STATELESS_S8(name, gates, products, widen) \
     static inline void name(const name##_t *p, const int8_t *in, const int8_t *h, const int16_t *cell, int8_t *out, \
                             void *scratch) { \
-        const mote_lstm_how_t how = {products, widen, 0}; \
+        const mote_lstm_how_t how = {gates, products, widen, 0}; \
         uint32_t *work = (uint32_t *)scratch, *cells = work + (p->outputs + 3) / 4, *rest = cells + (p->cells + 1) / 2; \
         for (int32_t b = 0; b < p->batch; b++) { \
             memcpy(work, h + b * p->outputs, (size_t)p->outputs); \
@@ -184,8 +179,8 @@ MOTE_ALWAYS_INLINE void mote_lstm_sequence(const mote_lstm_s8_t *p, mote_lstm_ho
         } \
     }
 
-MOTE_LSTM_S8(mote_lstm_s8, mote_matrix_bytes, NULL, 0)
-MOTE_LSTM_S8(mote_lstm_norm_s8, mote_matrix_bytes, NULL, 1)
-MOTE_LSTM_STATELESS_S8(mote_lstm_stateless_s8, mote_matrix_bytes, NULL)
+MOTE_LSTM_S8(mote_lstm_s8, mote_matrix_gates_bytes, mote_matrix_bytes, NULL, 0)
+MOTE_LSTM_S8(mote_lstm_norm_s8, mote_matrix_gates_bytes, mote_matrix_bytes, NULL, 1)
+MOTE_LSTM_STATELESS_S8(mote_lstm_stateless_s8, mote_matrix_gates_bytes, mote_matrix_bytes, NULL)
 
 #endif
