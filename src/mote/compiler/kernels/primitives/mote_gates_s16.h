@@ -4,6 +4,7 @@
 
 #include "mote_fixed_s16.h"
 #include "mote_gates_s16_helium.h"
+#include "mote_gates_s16_dsp.h"
 
 /* mote_logistic_s16 of n numbers, in their place. */
 #ifndef mote_logistic_run_s16
