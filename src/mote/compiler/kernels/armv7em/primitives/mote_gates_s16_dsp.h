@@ -57,7 +57,7 @@
     "movw r6, #7710\n\t" \
     "smmlsr r6, r7, r4, r6\n\t" MOTE_GATE_NEWTON MOTE_GATE_NEWTON MOTE_GATE_NEWTON
 
-/* x to `end`, which is not x. `bits` of x before the point, of tanh those of twice x. */
+/* The numbers from x to `end`, at least one. `bits` of x before the point, of tanh those of twice x. */
 #define MOTE_GATES(name, narrow, last, finish, zero) \
     __attribute__((naked, noinline, unused)) static void name( \
         const int16_t *x __attribute__((unused)), int16_t *y __attribute__((unused)), \
