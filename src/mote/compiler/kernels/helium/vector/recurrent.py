@@ -6,14 +6,15 @@ from dataclasses import replace
 
 import numpy as np
 
-from mote.compiler.kernels.contract import INT8, Kernel, Packed, Params, Refusal, View
+from mote.compiler.kernels.contract import INT8, SIGNAL, Kernel, Packed, Params, Refusal, View
 from mote.compiler.kernels.helium.common import HELIUM
-from mote.compiler.kernels.pack.lstm import lstm, lstm_begin, lstm_matrices
+from mote.compiler.kernels.pack.lstm import LstmCycles, lstm, lstm_begin, lstm_matrices
 from mote.compiler.kernels.pack.params import pad_to
 from mote.compiler.kernels.pack.weights.matrix import Matrix
 from mote.ir.ops.recurrent.lstm import Lstm, StatelessLstm
 
 ROWS, VECTOR = 4, 16
+CYCLES = LstmCycles(depth=VECTOR, step=990, block=10.5, rows=56, activation=8.5, normalized=75, lanes=8)
 
 
 def _vectors(matrix: Matrix) -> Params:
@@ -46,16 +47,11 @@ def _integer(view: View, name: str, more: int = 0) -> Packed:
     return replace(packed, headers=("lstm_vectors_s8",), beats=(name, f"{name}_pairs"))
 
 
-KERNELS = (
-    Kernel("lstm_vectors", (Lstm,), INT8, _lstm, header="lstm_s8", isa=HELIUM, costs="fully_connected"),
-    Kernel("lstm_norm_vectors", (Lstm,), INT8, _lstm_norm, header="lstm_s8", isa=HELIUM, costs="fully_connected"),
-    Kernel(
-        "lstm_stateless_vectors",
-        (StatelessLstm,),
-        INT8,
-        _lstm_stateless,
-        header="lstm_s8",
-        isa=HELIUM,
-        costs="fully_connected",
-    ),
+KERNELS = tuple(
+    Kernel(name, (kind,), INT8, pack, header="lstm_s8", isa=HELIUM, costs=SIGNAL, work=CYCLES)
+    for name, kind, pack in (
+        ("lstm_vectors", Lstm, _lstm),
+        ("lstm_norm_vectors", Lstm, _lstm_norm),
+        ("lstm_stateless_vectors", StatelessLstm, _lstm_stateless),
+    )
 )
