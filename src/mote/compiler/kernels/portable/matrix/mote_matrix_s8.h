@@ -60,7 +60,7 @@ MOTE_ALWAYS_INLINE void mote_matrix_gates(const mote_matrix_gate_t *g, mote_matr
     }
 }
 
-static inline void mote_matrix_gates_bytes(const mote_matrix_gate_t *g, int32_t rows, int16_t *gate) {
+MOTE_ALWAYS_INLINE void mote_matrix_gates_bytes(const mote_matrix_gate_t *g, int32_t rows, int16_t *gate) {
     mote_matrix_gates(g, mote_matrix_bytes, rows, gate);
 }
 

@@ -32,7 +32,7 @@ from mote.ir.ops.common import FLOAT_MAX, float_bias, real_constant
 from mote.ir.ops.recurrent.lstm import Lstm, StatelessLstm
 from mote.ir.ops.recurrent.lstm_operands import NAMES, PEEPHOLES, PROJECTION, PROJECTION_BIAS
 
-CYCLES = LstmCycles(depth=4, step=70, block=36, rows=86, activation=123, normalized=114)
+CYCLES = LstmCycles(depth=4, step=0, block=38, rows=45, activation=123, normalized=114)
 
 
 def _lstm_float(view: View) -> Packed:
