@@ -12,6 +12,7 @@ from mote.ir.graph import Graph, Op
 
 PORTABLE: frozenset[str] = frozenset()
 DSP = frozenset({"dsp"})
+HELIUM = DSP | {"mve"}
 
 
 def offered(g: Graph, op: Op, features: frozenset[str] = PORTABLE, *, coded: bool = False, **view: Any) -> list[Packed]:

@@ -44,6 +44,7 @@ fewer rows, smaller blocks or more channels at once."""
 ELSEWHERE = frozenset(
     {
         *("lines4", "lstm_pairs", "lstm_norm_pairs", "lstm_stateless_pairs"),
+        *("lstm_vectors", "lstm_norm_vectors", "lstm_stateless_vectors"),
         *("svdf_pairs", "svdf_state8_pairs", "add_helium"),
         *("learned_conv4x2", "planar_mask"),
         *(f"learned_{name}" for name in ("pointwise4", "conv4", "conv4_lean", "conv4_packed", "conv4_packed_lean")),

@@ -11,13 +11,14 @@ from hypothesis import strategies as st
 
 from mote.base.errors import MoteError, UnsupportedError
 from mote.compiler.kernels.contract import Packed
+from mote.compiler.kernels.pack.params import scale_params
 from mote.compiler.passes.folding import fold_constants
 from mote.frontends import tflite
 from mote.frontends.tflite.writer import NO_TENSOR, Writer
-from mote.ir.graph.numeric.fixedpoint import rounding_shift_right
-from mote.ir.graph.numeric.fixedpoint16 import inverse_sqrt, logistic16, tanh16
+from mote.ir.graph.numeric.fixedpoint import quantize_multiplier, rescale, rounding_shift_right, wrap32
+from mote.ir.graph.numeric.fixedpoint16 import inverse_sqrt, logistic16, saturate16, tanh16
 from tests.compiler.kernels.c_harness import Program
-from tests.helpers.offered import DSP, PORTABLE, first
+from tests.helpers.offered import DSP, HELIUM, PORTABLE, first
 from tests.helpers.support import batch, emulated, examples, needs_litert, varied
 from tests.ir.ops.recurrent.over_time import c_over_time, check_over_time, inputs_over_time, numpy_over_time
 
@@ -172,24 +173,28 @@ def model(*layers: Config) -> bytes:
 
 
 @needs_litert
-@given(varied(st.lists(plain(), min_size=10, max_size=10)), st.sampled_from([PORTABLE, DSP]))
+@given(varied(st.lists(plain(), min_size=10, max_size=10)), st.sampled_from([PORTABLE, DSP, HELIUM]))
 @settings(max_examples=examples(3, 1), deadline=None)
 def test_random_configurations(layers: list[Config], features: frozenset[str]) -> None:
     check_over_time(model(*layers), 30, features=features)
 
 
 @needs_litert
-@given(varied(st.lists(any_kind(), min_size=10, max_size=10)), st.sampled_from([PORTABLE, DSP]))
+@given(varied(st.lists(any_kind(), min_size=10, max_size=10)), st.sampled_from([PORTABLE, DSP, HELIUM]))
 @settings(max_examples=examples(6, 1), deadline=None)
 def test_random_kinds(layers: list[Config], features: frozenset[str]) -> None:
     check_over_time(model(*layers), 20, features=features)
 
 
+FEATURES = {"host": HELIUM, "cortex-m4": DSP, "cortex-m55": HELIUM}
+
+
 @needs_litert
-@given(batch(any_kind(("int8",)), 8, 4))
+@pytest.mark.parametrize("core", ["cortex-m4", "cortex-m55"])
+@given(layers=batch(any_kind(("int8",)), 8, 4))
 @settings(max_examples=examples(5, 1), deadline=None)
-def test_on_cortex_m4(layers: list[Config]) -> None:
-    check_over_time(model(*layers), 12, program=Program(emulated("cortex-m4")), features=DSP)
+def test_on_cores(core: str, layers: list[Config]) -> None:
+    check_over_time(model(*layers), 12, program=Program(emulated(core)), features=FEATURES[core])
 
 
 @needs_litert
@@ -207,13 +212,13 @@ LARGE = [
 
 
 @pytest.mark.quick_cases(1)
-@pytest.mark.parametrize("core", ["host", "cortex-m4"])
+@pytest.mark.parametrize("core", FEATURES)
 def test_large_ones_of_any_kind(core: str) -> None:
     """Where LiteRT is no oracle on every machine, the kernel against NumPy."""
     program = Program(emulated(core))
     g = tflite.parse(model(*LARGE), "model")
     steps = inputs_over_time(g, 20, 1)
-    for mine, wanted in zip(c_over_time(g, steps, program, DSP), numpy_over_time(g, steps, -1), strict=True):
+    for mine, wanted in zip(c_over_time(g, steps, program, FEATURES[core]), numpy_over_time(g, steps, -1), strict=True):
         assert all(np.array_equal(mine[out], wanted[out]) for out in mine)
 
 
@@ -272,6 +277,56 @@ def test_every_value_of_the_functions_in_c() -> None:
         assert np.array_equal(got[:, 1 + bits], tanh16(EVERY, bits)), bits
 
 
+RUN = 211
+"""Numbers of a run, which are no multiple of a vector's."""
+
+
+@pytest.mark.parametrize("core", FEATURES)
+def test_every_value_of_the_runs(core: str) -> None:
+    program = Program(emulated(core), includes={"mote_gates_s16.h": None})
+    program.say(f"for (int32_t x = -32768; x < 32768; x += {RUN}) {{", f"const int32_t n = mote_min({RUN}, 32768 - x);")
+    program.say(f"int16_t v[{RUN}], y[8][{RUN}] = {{{{0}}}};", "for (int32_t i = 0; i < n; i++) {")
+    program.say("v[i] = y[0][i] = (int16_t)(x + i);", "}", "mote_logistic_run_s16(y[0], n);")
+    for bits in range(7):
+        program.say(f"mote_tanh_run_s16(v, {bits}, y[{1 + bits}], n);")
+    program.write("y", 8 * RUN * 2)
+    program.say("}")
+    got = np.frombuffer(program.run(), np.int16).reshape(-1, 8, RUN).transpose(1, 0, 2).reshape(8, -1)[:, : len(EVERY)]
+    assert np.array_equal(got[0], logistic16(EVERY))
+    for bits in range(7):
+        assert np.array_equal(got[1 + bits], tanh16(EVERY, bits)), bits
+
+
+@pytest.mark.parametrize("core", FEATURES)
+def test_what_gates_make_of_cells(core: str) -> None:
+    program = Program(emulated(core), includes={"mote_gates_s16.h": None})
+    rng, wanted = np.random.default_rng(1), []
+    for n, bits, clip in ((1, 0, 32768), (7, 4, 32768), (40, 3, 9000), (21, 6, 32767)):
+        values = rng.integers(-32768, 32768, (4, n))
+        values[:, rng.random(n) < 0.3] = rng.choice([-32768, 0, 32767])
+        kept, given, fresh, cell = values
+        kept, given = np.maximum(kept, 0), np.maximum(given, 0)
+        arrays = (kept, given, fresh, cell)
+        program.say("{")
+        for name, value in zip(("kept", "given", "fresh", "cell"), arrays, strict=True):
+            program.say(f"int16_t {name}[] = {{{', '.join(map(str, value.tolist()))}}};")
+        program.say(f"mote_cells_run_s16(kept, given, fresh, cell, {n}, {bits}, {clip});")
+        program.write("cell", 2 * n)
+        new = rounding_shift_right(kept * cell, 15) + rounding_shift_right(given * fresh, 15 + bits)
+        cell = np.clip(saturate16(new), -clip, clip)
+        wanted.append(cell.astype(np.int16).tobytes())
+        program.say(f"int8_t out[{n}];")
+        for real, zero in ((128 / 2**30, -3), (0.4, 100), (0.8, 0), (2.5, 7)):
+            mult, shift = quantize_multiplier(real)
+            scale = scale_params(mult, shift)
+            program.say(f"mote_shown_run_s16(kept, fresh, out, {n}, {scale['mult']}, {scale['shift']}, {zero});")
+            program.write("out", n)
+            shown = np.clip(wrap32(rescale(kept * fresh, mult, shift) + zero), -128, 127)
+            wanted.append(shown.astype(np.int8).tobytes())
+        program.say("}")
+    assert program.run() == b"".join(wanted)
+
+
 def test_functions_are_what_they_are_called() -> None:
     x = EVERY / 4096
     assert np.abs(logistic16(EVERY) / 32768 - 1 / (1 + np.exp(-x))).max() < 6e-4
@@ -282,8 +337,8 @@ def test_functions_are_what_they_are_called() -> None:
         assert mult / 2**31 * 2.0**shift == pytest.approx(n**-0.5, rel=2e-6)
 
 
-def kernel(c: Config) -> Packed:
-    return first(fold_constants.run(tflite.parse(model(c), "model")), DSP)
+def kernel(c: Config, features: frozenset[str] = DSP) -> Packed:
+    return first(fold_constants.run(tflite.parse(model(c), "model")), features)
 
 
 def test_which_kernel() -> None:
@@ -293,6 +348,9 @@ def test_which_kernel() -> None:
     assert kernel(Config(gain=1e-4)).name == "lstm_s8"
     assert kernel(Config(dtype="float32")).name == "lstm_f32"
 
+    assert kernel(Config(), HELIUM).name == "lstm_vectors_s8"
+    assert kernel(Config(normalized=True), HELIUM).name == "lstm_norm_vectors_s8"
+    assert kernel(Config(stateless=True, gain=1e-4), HELIUM).name == "lstm_stateless_vectors_s8"
     assert kernel(Config(stateless=True)).name == "lstm_stateless_pairs_s8"
     assert kernel(Config(stateless=True, gain=1e-4)).name == "lstm_stateless_s8"
 

@@ -7,7 +7,7 @@ from mote.compiler.kernels.helium.gemm import gemm4, matmul_vectors
 from mote.compiler.kernels.helium.half import layers as half_layers
 from mote.compiler.kernels.helium.int16 import blocks, fully_connected8
 from mote.compiler.kernels.helium.training import learned_gemm4, terms
-from mote.compiler.kernels.helium.vector import vector8, vector_nibbles
+from mote.compiler.kernels.helium.vector import recurrent, vector8, vector_nibbles
 from mote.compiler.kernels.pack.affine_layers import affines
 from mote.compiler.kernels.pack.requantize.patch import patched
 
@@ -21,6 +21,7 @@ KERNELS = (
     *blocks.KERNELS,
     *fully_connected8.KERNELS,
     *vector_nibbles.KERNELS,
+    *recurrent.KERNELS,
     *half_layers.KERNELS,
     *learned_gemm4.KERNELS,
     *terms.KERNELS,

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from mote.compiler.kernels.contract import Entry, Needs, Packed, Params, View
 from mote.compiler.kernels.pack.params import scale_params
@@ -46,6 +48,30 @@ def lstm_matrices(view: View) -> dict[int, Matrix]:
         zero, bias = op.matrix_start(g, position)
         matrices[position] = Matrix(view.constant(position), -zero, bias, op.matrix_scale(g, position))
     return matrices
+
+
+@dataclass(frozen=True)
+class LstmCycles:
+    """Cycles of the int8 kernels on a Cortex-M4, fitted to layers run in the emulator: of a time step, of a block of
+    four rows and `depth` inputs, of the sums of four rows, of an activation, of which vectors compute `lanes` at once,
+    and of a value of a gate that is normalized."""
+
+    depth: int
+    step: float
+    block: float
+    rows: float
+    activation: float
+    normalized: float
+    lanes: int = 1
+
+    def __call__(self, view: View) -> float:
+        op, cells = view.the(LstmLayer), lstm_cells(view)
+        shapes = [view.op.input(view.graph, position).shape for position in op.matrices(view.graph)]
+        blocks = sum(-(-rows // 4) * -(-depth // self.depth) for rows, depth in shapes)
+        activations = (len(op.gates) + 1) * -(-cells // self.lanes) * self.lanes
+        each = self.step + self.block * blocks + self.rows * sum(-(-rows // 4) for rows, _ in shapes)
+        each += self.activation * activations + self.normalized * op.normalized * len(op.gates) * cells
+        return math.prod(op.batch_and_time(view.graph)) * each
 
 
 def lstm_begin(view: View) -> int:

@@ -7,8 +7,8 @@
 
 typedef mote_lstm_s8_t mote_lstm_pairs_s8_t, mote_lstm_norm_pairs_s8_t, mote_lstm_stateless_pairs_s8_t;
 
-MOTE_LSTM_S8(mote_lstm_pairs_s8, mote_matrix_pairs, mote_matrix_widen, 0)
-MOTE_LSTM_S8(mote_lstm_norm_pairs_s8, mote_matrix_pairs, mote_matrix_widen, 1)
-MOTE_LSTM_STATELESS_S8(mote_lstm_stateless_pairs_s8, mote_matrix_pairs, mote_matrix_widen)
+MOTE_LSTM_S8(mote_lstm_pairs_s8, mote_matrix_gates_pairs, mote_matrix_pairs, mote_matrix_widen, 0)
+MOTE_LSTM_S8(mote_lstm_norm_pairs_s8, mote_matrix_gates_pairs, mote_matrix_pairs, mote_matrix_widen, 1)
+MOTE_LSTM_STATELESS_S8(mote_lstm_stateless_pairs_s8, mote_matrix_gates_pairs, mote_matrix_pairs, mote_matrix_widen)
 
 #endif

@@ -9,8 +9,8 @@ import numpy as np
 
 from mote.compiler.kernels.armv7em.common import DSP
 from mote.compiler.kernels.armv7em.vector.vector4 import DEPTH, four_outputs, pairs_fit
-from mote.compiler.kernels.contract import INT8, Kernel, Packed, Params, Refusal, View
-from mote.compiler.kernels.pack.lstm import lstm, lstm_begin, lstm_cells, lstm_matrices
+from mote.compiler.kernels.contract import INT8, SIGNAL, Kernel, Packed, Params, Refusal, View
+from mote.compiler.kernels.pack.lstm import LstmCycles, lstm, lstm_begin, lstm_cells, lstm_matrices
 from mote.compiler.kernels.pack.svdf import svdf, svdf_filters, svdf_state8
 from mote.compiler.kernels.pack.weights.matrix import Matrix
 from mote.ir.graph.numeric.fixedpoint import wrap32
@@ -18,6 +18,7 @@ from mote.ir.ops.recurrent.lstm import Lstm, StatelessLstm
 from mote.ir.ops.recurrent.lstm_operands import PROJECTION
 from mote.ir.ops.recurrent.svdf import Svdf
 
+CYCLES = LstmCycles(depth=8, step=848, block=40, rows=122, activation=58, normalized=68)
 TOO_LARGE = Refusal("sums of two rows do not fit one register")
 
 
@@ -94,16 +95,8 @@ KERNELS = (
         isa=DSP,
         costs="fully_connected4_roomy",
     ),
-    Kernel("lstm_pairs", (Lstm,), INT8, _lstm_pairs, header="lstm_s8", isa=DSP, costs="fully_connected4_roomy"),
-    Kernel(
-        "lstm_norm_pairs",
-        (Lstm,),
-        INT8,
-        _lstm_norm_pairs,
-        header="lstm_s8",
-        isa=DSP,
-        costs="fully_connected4_roomy",
-    ),
+    Kernel("lstm_pairs", (Lstm,), INT8, _lstm_pairs, header="lstm_s8", isa=DSP, costs=SIGNAL, work=CYCLES),
+    Kernel("lstm_norm_pairs", (Lstm,), INT8, _lstm_norm_pairs, header="lstm_s8", isa=DSP, costs=SIGNAL, work=CYCLES),
     Kernel(
         "lstm_stateless_pairs",
         (StatelessLstm,),
@@ -111,6 +104,7 @@ KERNELS = (
         _lstm_stateless_pairs,
         header="lstm_s8",
         isa=DSP,
-        costs="fully_connected4_roomy",
+        costs=SIGNAL,
+        work=CYCLES,
     ),
 )

@@ -9,6 +9,7 @@ from mote.compiler.kernels.contract import (
     FLOAT32,
     HYBRID,
     INT8,
+    SIGNAL,
     Entry,
     Kernel,
     Needs,
@@ -18,10 +19,20 @@ from mote.compiler.kernels.contract import (
     Value,
     View,
 )
-from mote.compiler.kernels.pack.lstm import OPERANDS, lstm, lstm_begin, lstm_cells, lstm_matrices, lstm_sizes
+from mote.compiler.kernels.pack.lstm import (
+    OPERANDS,
+    LstmCycles,
+    lstm,
+    lstm_begin,
+    lstm_cells,
+    lstm_matrices,
+    lstm_sizes,
+)
 from mote.ir.ops.common import FLOAT_MAX, float_bias, real_constant
 from mote.ir.ops.recurrent.lstm import Lstm, StatelessLstm
 from mote.ir.ops.recurrent.lstm_operands import NAMES, PEEPHOLES, PROJECTION, PROJECTION_BIAS
+
+CYCLES = LstmCycles(depth=4, step=0, block=38, rows=45, activation=123, normalized=114)
 
 
 def _lstm_float(view: View) -> Packed:
@@ -81,8 +92,8 @@ def _integer(view: View, name: str, more: int = 0) -> Packed:
 KERNELS = (
     Kernel("lstm_f32", (Lstm,), FLOAT32, _lstm_float, costs="fully_connected_f32"),
     Kernel("lstm_hybrid", (Lstm,), HYBRID, _lstm_float, costs="fully_connected_f32"),
-    Kernel("lstm", (Lstm,), INT8, _lstm, header="lstm_s8", tuned=True, costs="fully_connected"),
-    Kernel("lstm_norm", (Lstm,), INT8, _lstm_norm, header="lstm_s8", tuned=True, costs="fully_connected"),
+    Kernel("lstm", (Lstm,), INT8, _lstm, header="lstm_s8", tuned=True, costs=SIGNAL, work=CYCLES),
+    Kernel("lstm_norm", (Lstm,), INT8, _lstm_norm, header="lstm_s8", tuned=True, costs=SIGNAL, work=CYCLES),
     Kernel(
         "lstm_stateless",
         (StatelessLstm,),
@@ -90,6 +101,7 @@ KERNELS = (
         _lstm_stateless,
         header="lstm_s8",
         tuned=True,
-        costs="fully_connected",
+        costs=SIGNAL,
+        work=CYCLES,
     ),
 )

@@ -8,7 +8,7 @@
 #ifndef MOTE_LSTM_S8_H
 #define MOTE_LSTM_S8_H
 
-#include "mote_fixed_s16.h"
+#include "mote_gates_s16.h"
 #include "mote_inverse_sqrt.h"
 #include "mote_matrix_s8.h"
 
@@ -74,6 +74,7 @@ MOTE_NOINLINE void mote_lstm_normalize(const mote_lstm_normalization_t *p, int32
 
 /* How a kernel computes: with which products, and whether gates are normalized. */
 typedef struct {
+    mote_matrix_gates_t *gates;
     mote_matrix_rows_t *rows;
     mote_matrix_widen_t *widen; /* NULL: vectors stay as they are */
     int32_t norm;
@@ -82,14 +83,8 @@ typedef struct {
 /* A gate before its activation. LiteRT's peepholes see as many cells as there are outputs. */
 MOTE_ALWAYS_INLINE void mote_lstm_gate(const mote_lstm_s8_t *p, const mote_lstm_gate_t *g, mote_lstm_how_t how,
                                        const void *x, const void *h, const int16_t *cell, int16_t *gate) {
-    for (int32_t c = 0; c < p->cells; c += 4) {
-        int32_t now[4], before[4];
-        how.rows(&g->input, c, x, now);
-        how.rows(&g->recurrent, c, h, before);
-        for (int32_t i = 0; i < mote_min(4, p->cells - c); i++) {
-            gate[c + i] = (int16_t)mote_saturate_s16(mote_wrapping_add(mote_saturate_s16(now[i]), before[i]));
-        }
-    }
+    const mote_matrix_gate_t both = {&g->input, &g->recurrent, x, h};
+    how.gates(&both, p->cells, gate);
     if (g->peephole.weights != NULL) {
         for (int32_t c = 0; c < p->outputs; c++) {
             const int32_t seen = mote_rescale((int32_t)g->peephole.weights[c] * cell[c], g->peephole.mult, g->peephole.shift);
@@ -101,23 +96,14 @@ MOTE_ALWAYS_INLINE void mote_lstm_gate(const mote_lstm_s8_t *p, const mote_lstm_
     }
 }
 
-static inline void mote_lstm_logistic(int16_t *gate, int32_t n) {
-    for (int32_t i = 0; i < n; i++) {
-        gate[i] = (int16_t)mote_logistic_s16(gate[i]);
-    }
-}
-
 /* What gates make of the cells: `kept` is the share of each that stays, `input` that of what is new. */
-static inline void mote_lstm_cells(const mote_lstm_s8_t *p, const int16_t *kept, const int16_t *input,
-                                   const int16_t *fresh, int16_t *cell) {
-    const int32_t clip = p->cell_clip;
-    for (int32_t c = 0; c < p->cells; c++) {
-        const int32_t share = p->coupled ? (int32_t)32767 - kept[c] : input[c];
-        const int32_t old = mote_shift_right((int32_t)kept[c] * cell[c], 14);
-        const int32_t sum = old + mote_shift_right(share * mote_tanh_s16(fresh[c], 3), 14 + p->cell_bits);
-        const int32_t y = mote_saturate_s16(sum);
-        cell[c] = (int16_t)(y < -clip ? -clip : y > clip ? clip : y);
+static inline void mote_lstm_cells(const mote_lstm_s8_t *p, const int16_t *kept, int16_t *input, int16_t *fresh,
+                                   int16_t *cell) {
+    for (int32_t c = 0; p->coupled && c < p->cells; c++) {
+        input[c] = (int16_t)(32767 - kept[c]);
     }
+    mote_tanh_run_s16(fresh, 3, fresh, p->cells);
+    mote_cells_run_s16(kept, input, fresh, cell, p->cells, p->cell_bits, p->cell_clip);
 }
 
 /* One more input: the cells and the output h after it. */
@@ -137,20 +123,18 @@ MOTE_ALWAYS_INLINE void mote_lstm_step(const mote_lstm_s8_t *p, mote_lstm_how_t 
     scratch += how.widen != NULL && p->projected ? (cells + 7) / 8 * 4 : 0;
     int16_t *kept = (int16_t *)scratch, *fresh = kept + cells, *input = fresh + cells;
     mote_lstm_gate(p, &p->gate.forget, how, x, last, cell, kept);
-    mote_lstm_logistic(kept, cells);
+    mote_logistic_run_s16(kept, cells);
     if (!p->coupled) {
         mote_lstm_gate(p, &p->gate.input, how, x, last, cell, input);
-        mote_lstm_logistic(input, cells);
+        mote_logistic_run_s16(input, cells);
     }
     mote_lstm_gate(p, &p->gate.cell, how, x, last, cell, fresh);
     mote_lstm_cells(p, kept, input, fresh, cell);
     mote_lstm_gate(p, &p->gate.output, how, x, last, cell, kept);
-    mote_lstm_logistic(kept, cells);
+    mote_logistic_run_s16(kept, cells);
     int8_t *hidden = p->projected ? (int8_t *)(input + cells) : h;
-    for (int32_t c = 0; c < cells; c++) {
-        const int32_t y = mote_rescale(kept[c] * mote_tanh_s16(cell[c], p->cell_bits), p->hidden.mult, p->hidden.shift);
-        hidden[c] = mote_clamp(mote_wrapping_add(y, p->hidden_zero), -128, 127);
-    }
+    mote_tanh_run_s16(cell, p->cell_bits, fresh, cells);
+    mote_shown_run_s16(kept, fresh, hidden, cells, p->hidden.mult, p->hidden.shift, p->hidden_zero);
     if (p->projected) {
         if (how.widen != NULL) {
             how.widen(&p->projection, hidden, widened);
@@ -174,19 +158,19 @@ MOTE_ALWAYS_INLINE void mote_lstm_sequence(const mote_lstm_s8_t *p, mote_lstm_ho
     }
 }
 
-#define MOTE_LSTM_S8(name, products, widen, norm) \
+#define MOTE_LSTM_S8(name, gates, products, widen, norm) \
     static inline void name(const name##_t *p, const int8_t *in, int8_t *h, int16_t *cell, int8_t *out, \
                             void *scratch) { \
-        const mote_lstm_how_t how = {products, widen, norm}; \
+        const mote_lstm_how_t how = {gates, products, widen, norm}; \
         for (int32_t b = 0; b < p->batch; b++) { \
             mote_lstm_sequence(p, how, b, in, h + b * p->outputs, cell + b * p->cells, out, scratch); \
         } \
     }
 
-#define MOTE_LSTM_STATELESS_S8(name, products, widen) \
+#define MOTE_LSTM_STATELESS_S8(name, gates, products, widen) \
     static inline void name(const name##_t *p, const int8_t *in, const int8_t *h, const int16_t *cell, int8_t *out, \
                             void *scratch) { \
-        const mote_lstm_how_t how = {products, widen, 0}; \
+        const mote_lstm_how_t how = {gates, products, widen, 0}; \
         uint32_t *work = (uint32_t *)scratch, *cells = work + (p->outputs + 3) / 4, *rest = cells + (p->cells + 1) / 2; \
         for (int32_t b = 0; b < p->batch; b++) { \
             memcpy(work, h + b * p->outputs, (size_t)p->outputs); \
@@ -195,8 +179,8 @@ MOTE_ALWAYS_INLINE void mote_lstm_sequence(const mote_lstm_s8_t *p, mote_lstm_ho
         } \
     }
 
-MOTE_LSTM_S8(mote_lstm_s8, mote_matrix_bytes, NULL, 0)
-MOTE_LSTM_S8(mote_lstm_norm_s8, mote_matrix_bytes, NULL, 1)
-MOTE_LSTM_STATELESS_S8(mote_lstm_stateless_s8, mote_matrix_bytes, NULL)
+MOTE_LSTM_S8(mote_lstm_s8, mote_matrix_gates_bytes, mote_matrix_bytes, NULL, 0)
+MOTE_LSTM_S8(mote_lstm_norm_s8, mote_matrix_gates_bytes, mote_matrix_bytes, NULL, 1)
+MOTE_LSTM_STATELESS_S8(mote_lstm_stateless_s8, mote_matrix_gates_bytes, mote_matrix_bytes, NULL)
 
 #endif

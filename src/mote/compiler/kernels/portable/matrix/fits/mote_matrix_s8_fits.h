@@ -13,10 +13,20 @@ static inline int32_t mote_padded(int32_t n, int32_t unit) {
 /* Bytes of a vector that is widened. */
 static inline uint32_t mote_widened(int32_t depth) { return mote_bytes_of(mote_padded(depth, 8), 2, 1); }
 
-static inline int mote_matrix_bytes_fit(const mote_matrix_s8_t *m, const mote_room_t *room, int32_t rows) {
+/* Rows are padded to a multiple of `unit`. */
+static inline int mote_matrix_padded_fit(const mote_matrix_s8_t *m, const mote_room_t *room, int32_t rows,
+                                         int32_t unit) {
     return mote_rescales(m->shift) &&
-           mote_holds(room, m->weights, mote_bytes_of(mote_padded(rows, 4), mote_padded(m->depth, 4), 1), 1) &&
+           mote_holds(room, m->weights, mote_bytes_of(mote_padded(rows, 4), mote_padded(m->depth, unit), 1), 1) &&
            mote_holds(room, m->start, mote_bytes_of(mote_padded(rows, 4), 4, 1), 4);
+}
+
+static inline int mote_matrix_bytes_fit(const mote_matrix_s8_t *m, const mote_room_t *room, int32_t rows) {
+    return mote_matrix_padded_fit(m, room, rows, 4);
+}
+
+static inline int mote_matrix_vectors_fit(const mote_matrix_s8_t *m, const mote_room_t *room, int32_t rows) {
+    return mote_matrix_padded_fit(m, room, rows, 16);
 }
 
 /* Where sums begin and the weights of four rows, a word of pairs for each input, `block` words from one to the next. */
