@@ -3,8 +3,9 @@
     PYTHONPATH=src:models python benchmarks/math_errors.py [FUNCTION...]
 
 Elsewhere results are what everybody sees (an infinity, zero, the argument itself), and every 1,009th float is tried.
-Functions of two arguments are tried with 2^32 / 61 pairs. The tests try fewer of all. `-ffp-contract=fast` as well,
-where the computer's processor can fuse products and sums. Takes some minutes.
+Functions of two arguments are tried with 2^32 / 61 pairs. The tests try fewer of all. All of it with products and sums
+fused as well, where the computer's processor can do that, and with what cores without a floating-point unit compute in
+integers. Takes some minutes.
 """
 
 from __future__ import annotations
@@ -19,8 +20,15 @@ from mote.compiler.kernels import library
 SOURCE = Path(__file__).parents[1] / "tests" / "numerics" / "math_errors.c"
 SIGN = 0x80000000
 ALL = 0xFFFFFFFF
-FUSING = {"off": (), "fast": ("-mfma",)}
-"""By the name of how products and sums are contracted: what else the compiler is told."""
+ROUNDED = "-ffp-contract=off"
+BUILDS = {
+    "rounded": (ROUNDED,),
+    "fused": ("-ffp-contract=fast", "-mfma"),
+    "integers": (ROUNDED, "-DMOTE_SOFT_FLOAT=1"),
+    "short products": (ROUNDED, "-DMOTE_SOFT_FLOAT=1", "-DMOTE_SHORT_PRODUCTS=1"),
+}
+"""Compiler flags: with products and sums rounded or fused, and of cores without a floating-point unit, whose products
+have 64 bits or 32."""
 BOUNDS = {
     "exp": 1.0,
     "expm1": 2.0,
@@ -60,11 +68,11 @@ are computed from the size of their argument."""
 SAMPLE, PAIRS = 1009, 61
 
 
-def build(contraction: str, folder: Path) -> Path:
+def build(how: str, folder: Path) -> Path:
     """The program that compares."""
-    program = folder / f"math_errors_{contraction}"
+    program = folder / "math_errors"
     paths = [f"-I{path}" for path in library.FOLDERS]
-    flags = ["-std=c99", "-D_DEFAULT_SOURCE", "-O2", f"-ffp-contract={contraction}", *FUSING[contraction]]
+    flags = ["-std=c99", "-D_DEFAULT_SOURCE", "-O2", *BUILDS[how]]
     subprocess.run(["gcc", *flags, *paths, str(SOURCE), "-o", str(program), "-lm"], check=True)
     return program
 
@@ -85,14 +93,14 @@ def fuses() -> bool:
 def main() -> None:
     chosen = sys.argv[1:] or list(BOUNDS)
     with TemporaryDirectory() as folder:
-        for contraction in ["off", *(["fast"] if fuses() else [])]:
-            program = build(contraction, Path(folder))
+        for how in BUILDS:
+            if how == "fused" and not fuses():
+                continue
+            program = build(how, Path(folder))
             for name in chosen:
                 found = [errors(program, SAMPLE if name in RANGES else PAIRS, 0, ALL, name)[name]]
                 found += [errors(program, 1, *bits, name)[name] for bits in RANGES.get(name, ())]
-                print(
-                    f"{name:12} contraction {contraction:4} {max(found):.4f} ulp, promised {BOUNDS[name]}", flush=True
-                )
+                print(f"{name:12} {how:14} {max(found):.4f} ulp, promised {BOUNDS[name]}", flush=True)
                 assert max(found) <= BOUNDS[name]
 
 

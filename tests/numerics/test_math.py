@@ -19,13 +19,13 @@ STATE = ("_impure_ptr", "_impure_data", "errno", "__errno", "_REENT", "__libc_er
 
 
 @pytest.mark.quick_cases(1)
-@pytest.mark.parametrize("contraction", math_errors.FUSING)
-def test_functions_are_as_near_as_promised(contraction: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("how", math_errors.BUILDS)
+def test_functions_are_as_near_as_promised(how: str, tmp_path: Path) -> None:
     """All exponents, a few hundred significands each; `benchmarks/math_errors.py` tries all of them."""
     needs("gcc")
-    if contraction != "off" and not math_errors.fuses():
+    if how == "fused" and not math_errors.fuses():
         pytest.skip("this processor does not fuse products and sums")
-    found = math_errors.errors(math_errors.build(contraction, tmp_path), 30011, 7)
+    found = math_errors.errors(math_errors.build(how, tmp_path), 30011, 7)
     assert found.keys() == math_errors.BOUNDS.keys()
     assert {name: error for name, error in found.items() if error > math_errors.BOUNDS[name]} == {}
 
@@ -65,6 +65,13 @@ def test_a_float_model_links_no_math_library(core: str, tmp_path: Path) -> None:
 
 
 @needs_litert
-@pytest.mark.parametrize(("core", "model"), [("cortex-m4", functions()), ("cortex-m0plus", powers())])
+@pytest.mark.parametrize(
+    ("core", "model"),
+    [
+        ("cortex-m4", functions()),
+        ("cortex-m0plus", powers()),
+        *((core, functions()) for core in ("cortex-m0plus", "cortex-m3", "rv32imc")),
+    ],
+)
 def test_they_are_right_on_cores(core: str, model: bytes) -> None:
     assert verify(compile(model, target=emulated(core)), 2).passed

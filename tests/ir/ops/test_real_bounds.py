@@ -84,8 +84,11 @@ def test_layers_are_as_exact_as_is_stated(tmp_path: Path) -> None:
     check(tmp_path)
 
 
-@pytest.mark.parametrize("core", soaked(("cortex-m4", "cortex-m7"), ("cortex-m4",)))
-def test_the_same_on_cores_that_round_twice_and_once(core: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "core",
+    soaked(("cortex-m4", "cortex-m7", "cortex-m0plus", "cortex-m3", "rv32imc"), ("cortex-m4", "cortex-m0plus")),
+)
+def test_the_same_on_cores_that_round_twice_once_and_compute_in_integers(core: str, tmp_path: Path) -> None:
     check(tmp_path, target=emulated(core), sanitize=False)
 
 

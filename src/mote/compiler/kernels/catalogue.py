@@ -39,16 +39,20 @@ FOLDERS = {
     "avre": "avre",
 }
 """The folder of each feature's kernels. Features that imply others come first."""
+FLOATS = frozenset({"fpu", "float32"})
+"""Features of cores that compute float32."""
 UNMEASURED = Refusal("its costs on this core are not measured")
 KERNELS: list[Kernel] = [*HELIUM, *ARMV7EM, *ARMV7M, *ARMV6M, *VFP, *RVV, *RV32M, *SCALAR, *VECTORS, *AVRE, *PORTABLE]
 
 
 def instruction_sets(target: Target) -> tuple[str, ...]:
     """The folders of instruction sets whose C files a target needs. Hosts need those of the FPU too: their float
-    primitives keep a C compiler from contracting multiplications and additions."""
+    primitives keep a C compiler from contracting multiplications and additions. Cores without an FPU need functions of
+    float32 in integers."""
     has = {folder for feature, folder in FOLDERS.items() if feature in target.features}
     has.update(target.core.kernels(target.cpu))
-    return tuple(name for name in SETS if name in has or (name == "vfp" and target.is_host))
+    has.add("vfp" if target.is_host else "softfloat" if not FLOATS & target.features else "")
+    return tuple(name for name in SETS if name in has)
 
 
 def register(kernel: Kernel) -> None:

@@ -24,7 +24,7 @@ FITS = tuple(folder for folder in _WITH_HEADERS if folder.name == "fits")
 """Include folders with the hand-written functions that check kernel parameters (see `mote_room.h`)."""
 HEADERS = {path.name: path for paths in _FILES.values() for path in paths if path.name.endswith(".h")}
 """Path of every header by its file name, which is unique across folders."""
-SETS = ("armv6m", "armv7m", "armv7em", "avre", "helium", "rv32m", "rvv", "scalar", "vectors", "vfp")
+SETS = ("armv6m", "armv7m", "armv7em", "avre", "helium", "rv32m", "rvv", "scalar", "softfloat", "vectors", "vfp")
 """Folder names of the instruction sets."""
 SET_OF = {
     path.name: name

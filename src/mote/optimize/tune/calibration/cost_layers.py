@@ -260,6 +260,8 @@ def small() -> list[list[CostLayer]]:
     ]
     linear = [replace(layer, linear=True) for layer in windows]
     types = [replace(layer, dtype=dtype) for layer in (*windows, *vectors) for dtype in ("int16", "float32")]
+    functions = (((1, 1), 10), ((1, 1), 64), ((5, 7), 3))
+    types += [CostLayer("LOGISTIC", size, channels, channels, dtype="float32") for size, channels in functions]
     others = [*_one_kernel(SMALL_POOL, SMALL_IMAGES), *_one_kernel(), *_awkward(SMALL_IMAGES)]
     fitting = [layer for layer in (*types, *others) if layer.nbytes <= SMALL and layer.weights <= 2 * SMALL]
     return [[layer] for layer in (*windows, *linear, *vectors, *tables, *fitting)]

@@ -7,34 +7,7 @@
 #define MOTE_MATH_H
 
 #include "mote_common.h"
-
-/* The bits of a float, and the float of some bits. */
-typedef union {
-    float value;
-    uint32_t bits;
-} mote_float_t;
-
-#define MOTE_SIGN_BIT 0x80000000u
-
-static inline uint32_t mote_bits_of(float x) {
-    const mote_float_t it = {x};
-    return it.bits;
-}
-
-static inline float mote_float(uint32_t bits) {
-    mote_float_t it;
-    it.bits = bits;
-    return it.value;
-}
-
-static inline float mote_fabsf(float x) { return mote_float(mote_bits_of(x) & ~MOTE_SIGN_BIT); }
-
-/* x, which is not negative, with the sign of another number. */
-static inline float mote_signed(float x, float sign) {
-    return mote_float(mote_bits_of(x) | (mote_bits_of(sign) & MOTE_SIGN_BIT));
-}
-
-static inline float mote_nanf(void) { return mote_float(0x7fc00000u); }
+#include "mote_float.h"
 
 /* A finite number that is not zero, without its sign: significand * 2^(what it gives - 150), 2^23 <= significand < 2^24. */
 static inline int32_t mote_parts(float x, uint32_t *significand) {
@@ -113,6 +86,7 @@ static inline float mote_expm1_rest(float x, int32_t *n) {
 /* y * 2^n where that is a normal number, from -126 to 127: exact. */
 static inline float mote_times_power(float y, int32_t n) { return y * mote_float((127u + (uint32_t)n) << 23); }
 
+#ifndef mote_expf
 /* e^x, within 1 ulp. Where the result is far from both ends, n is added to the exponent of a number around 1. */
 static inline float mote_expf(float x) {
     int32_t n;
@@ -130,6 +104,7 @@ static inline float mote_expf(float x) {
     y = mote_expm1_rest(x, &n);
     return mote_times_two_to(1.0f + y, n);
 }
+#endif
 
 /* The same less 1, for x from -19 to 19 that is not tiny. */
 static inline float mote_expm1_near(float x) {
@@ -175,6 +150,7 @@ static inline float mote_logf(float x) {
     return (f + (f * f * (sum * f - 0.5f) - exponent * 2.12194440e-4f)) + exponent * 0.693359375f;
 }
 
+#ifndef mote_tanhf
 /* The hyperbolic tangent, within 3 ulp. */
 static inline float mote_tanhf(float x) {
     const float size = mote_fabsf(x);
@@ -185,11 +161,14 @@ static inline float mote_tanhf(float x) {
     y = mote_expm1_near(-2.0f * size);
     return mote_signed(-y / (2.0f + y), x);
 }
+#endif
 
+#ifndef mote_logisticf
 /* 1 / (1 + e^-x), within 3 ulp. The argument of the exponential function is never positive: nothing overflows. */
 static inline float mote_logisticf(float x) {
     const float e = mote_expf(x < 0.0f ? x : -x);
     return (x < 0.0f ? e : 1.0f) / (1.0f + e);
 }
+#endif
 
 #endif

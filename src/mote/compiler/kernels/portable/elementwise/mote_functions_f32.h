@@ -5,6 +5,17 @@
 #include "mote_angle.h"
 #include "mote_erfc.h"
 
+/* x times the probability that a normally distributed number is below it, and nearly that. */
+#ifndef mote_geluf
+static inline float mote_geluf(float x) { return 0.5f * x * mote_erfcf(-0.70710678f * x); }
+#endif
+
+#ifndef mote_gelu_tanhf
+static inline float mote_gelu_tanhf(float x) {
+    return 0.5f * x * (1.0f + mote_tanhf(0.79788456f * (x + 0.044715f * x * x * x)));
+}
+#endif
+
 /* The function whose result for x is an expression. It has no parameters, but C has no empty structs. */
 #define MOTE_FUNCTION_F32(name, result) \
     typedef struct { \
@@ -32,7 +43,7 @@ MOTE_FUNCTION_F32(ceil, mote_ceilf(x))
 MOTE_FUNCTION_F32(floor, mote_floorf(x))
 MOTE_FUNCTION_F32(round, mote_rintf(x))
 MOTE_FUNCTION_F32(elu, x < 0.0f ? mote_expm1f(x) : x)
-MOTE_FUNCTION_F32(gelu, 0.5f * x * mote_erfcf(-0.70710678f * x))
-MOTE_FUNCTION_F32(gelu_tanh, 0.5f * x * (1.0f + mote_tanhf(0.79788456f * (x + 0.044715f * x * x * x))))
+MOTE_FUNCTION_F32(gelu, mote_geluf(x))
+MOTE_FUNCTION_F32(gelu_tanh, mote_gelu_tanhf(x))
 
 #endif

@@ -9,20 +9,27 @@ typedef struct {
     float beta;
 } mote_softmax_f32_t;
 
+/* y = e^((x - max) * beta) of n numbers, divided by their sum. */
+#ifndef mote_softmax_of
+static inline void mote_softmax_of(const float *x, float *y, int32_t n, float beta) {
+    float max = x[0], sum = 0.0f;
+    for (int32_t i = 1; i < n; i++) {
+        max = x[i] > max ? x[i] : max;
+    }
+    for (int32_t i = 0; i < n; i++) {
+        y[i] = mote_expf((x[i] - max) * beta);
+        sum += y[i];
+    }
+    const float share = 1.0f / sum; /* from 1 / n to 1 */
+    for (int32_t i = 0; i < n; i++) {
+        y[i] *= share;
+    }
+}
+#endif
+
 static inline void mote_softmax_f32(const mote_softmax_f32_t *p, const float *in, float *out, int32_t vectors) {
     for (; vectors > 0; vectors--, in += p->depth, out += p->depth) {
-        float max = in[0], sum = 0.0f;
-        for (int32_t i = 1; i < p->depth; i++) {
-            max = in[i] > max ? in[i] : max;
-        }
-        for (int32_t i = 0; i < p->depth; i++) {
-            out[i] = mote_expf((in[i] - max) * p->beta);
-            sum += out[i];
-        }
-        const float share = 1.0f / sum; /* from 1 / depth to 1 */
-        for (int32_t i = 0; i < p->depth; i++) {
-            out[i] *= share;
-        }
+        mote_softmax_of(in, out, p->depth, p->beta);
     }
 }
 

@@ -118,7 +118,7 @@ def _standardize(view: View) -> Packed:
 
 
 KERNELS = (
-    Kernel("softmax_f32", (Softmax,), FLOAT32, _softmax_f32, costs="unary_f32"),
+    Kernel("softmax_f32", (Softmax,), FLOAT32, _softmax_f32),
     Kernel("softmax_table", (Softmax,), INT8, _softmax_table),
     Kernel("softmax", (Softmax,), INT8, _softmax),
     Kernel("softmax_s8_s16", (Softmax,), signature(DType.INT8, DType.INT16), _softmax_wide, costs=OTHER_S16),
