@@ -40,6 +40,8 @@ def _pack(view: View, weights: MatrixWeights) -> Packed | Refusal:
     outputs, inputs = shape[0] // groups, shape[3]
     if inputs % 4 or outputs % 2:
         return Refusal("a group's input channels are no multiple of four, or its output channels of two")
+    if y.shape[2] < BLOCK:
+        return Refusal("rows have fewer than four pixels")
     if int8_range(op.activation, y) != (-128, 127):
         return CUTS_OFF
     matrix, bias = view.once(matrix_of), view.once(bias_of)
@@ -72,7 +74,7 @@ def _pack(view: View, weights: MatrixWeights) -> Packed | Refusal:
         params,
         Entry(Call.ROWS, row=f"{name}_row", taps=taps),
         Needs(scratch=8 * depth + aligned(taps * _columns(view) * x.shape[3])),
-        Price(tile=(1, BLOCK), whole_tiles=True),
+        Price(groups=groups, tile=(1, BLOCK), whole_tiles=True, row_tiles=True),
         instances=(products, Instance("MOTE_GROUPED4X2", (code, code))),
     )
 
@@ -83,8 +85,7 @@ def _columns(view: View) -> int:
     v, h = op.vertical, op.horizontal
     if not any((v.before, v.after, h.before, h.after)):
         return 0
-    pixels = BLOCK if view.output.shape[2] >= BLOCK else 1
-    return (pixels - 1) * h.stride + (h.kernel - 1) * h.dilation + 1
+    return (BLOCK - 1) * h.stride + (h.kernel - 1) * h.dilation + 1
 
 
 KERNELS = tuple(
@@ -95,6 +96,7 @@ KERNELS = tuple(
         partial(_pack, weights=weights),
         header="grouped4x2_s8",
         isa=DSP,
+        unless=frozenset({"mve"}),
         lanes=2,
     )
     for weights in WEIGHTS

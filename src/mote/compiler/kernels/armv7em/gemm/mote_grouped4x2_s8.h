@@ -3,8 +3,8 @@
  *
  * For each block of four pixels of a row, the inputs of one group after another are widened, and multiplied by the code
  * of mote_gemm4x2_s8.h that layers share. Weights and constants are those of mote_gemm3_s8.h, one group behind another.
- * The input channels of a group are a multiple of four, its output channels of two. The last block of a row overlaps the
- * one before; rows of fewer than four pixels are computed pixel by pixel. Scratch: the widened inputs of a group; the
+ * The input channels of a group are a multiple of four, its output channels of two. Rows have
+ * four pixels at least; the last block of a row may overlap the one before. Scratch: the widened inputs of a group; the
  * columns under a block that reaches over the edge of the image.
  */
 #ifndef MOTE_GROUPED4X2_S8_H
@@ -73,9 +73,9 @@ static inline uint32_t *mote_grouped4x2_widen(const int8_t *from, int32_t stride
 }
 #endif
 
-/* Input columns under the windows of `pixels` neighbours. */
-static inline int32_t mote_grouped4x2_reach(const mote_span_t *s, int32_t pixels) {
-    return (pixels - 1) * s->step + (s->taps - 1) * s->spread + 1;
+/* Input columns under the windows of a block. */
+static inline int32_t mote_grouped4x2_columns(const mote_span_t *s) {
+    return 3 * s->step + (s->taps - 1) * s->spread + 1;
 }
 
 /* One output row. */
@@ -83,29 +83,29 @@ MOTE_ALWAYS_INLINE void mote_grouped4x2_row(const mote_grouped4x2_t *p, const in
                                             mote_grouped4x2_products_t *products, uint32_t *scratch) {
     const mote_patch_t *const patch = &p->patch;
     const mote_span_t *const s = &patch->cols;
-    const int32_t width = s->out_size, pixels = width < 4 ? 1 : 4, apart = width < 4 ? 0 : 1;
-    const int32_t channels = patch->in_channels, columns = mote_grouped4x2_reach(s, pixels), pitch = columns * channels;
+    const int32_t width = s->out_size, channels = patch->in_channels, columns = mote_grouped4x2_columns(s);
+    const int32_t pitch = columns * channels;
     const int32_t missing = mote_conv4x2_missing(rows, patch->rows.taps);
     int8_t *const copy = (int8_t *)scratch + 8 * p->gemm.depth;
     mote_gemm4x2_frame_t frame;
     mote_gemm4x2_frame(&p->gemm, scratch, &frame);
     frame.blocks = 1;
     frame.stride = 0;
-    for (int32_t next = 0; next < width; next += pixels) {
-        const int32_t x = mote_min(next, width - pixels), first = x * s->step - s->pad;
+    for (int32_t next = 0; next < width; next += 4) {
+        const int32_t x = mote_min(next, width - 4), first = x * s->step - s->pad;
         const int32_t inside = !missing && first >= 0 && first + columns <= s->in_size;
         if (!inside) {
             mote_conv4x2_copy(patch, rows, x, pitch, pitch, copy);
         }
         for (int32_t i = 0; i < 4; i++) {
-            frame.to[i] = out + (x + i * apart) * p->gemm.pixel;
+            frame.to[i] = out + (x + i) * p->gemm.pixel;
         }
         frame.stream = p->gemm.stream;
         for (int32_t g = 0; g < p->groups; g++, frame.stream += p->words) {
             uint32_t *to = scratch;
             for (int32_t k = 0; k < patch->rows.taps; k++) {
                 const int8_t *const from = inside ? rows[k] + first * channels : copy + k * pitch;
-                to = mote_grouped4x2_widen(from + g * p->inputs, apart * s->step * channels, p->inputs / 4, to, s->taps,
+                to = mote_grouped4x2_widen(from + g * p->inputs, s->step * channels, p->inputs / 4, to, s->taps,
                                            s->spread * channels);
             }
             products(&frame, &p->gemm);
