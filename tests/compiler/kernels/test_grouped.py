@@ -10,12 +10,22 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from mote.compiler.kernels.contract import NHWC
+from mote.compiler.kernels.helium.common import HELIUM
 from mote.ir.ops.windows.grouped_conv import GroupedConv2D
 from tests.compiler.kernels import test_four_pixels as four_pixels
+from tests.helpers.offered import DSP
 from tests.helpers.support import examples
 from tests.ir.ops.windows.test_conv import Config
 
-FAMILIES = ("grouped4x2_wide", "grouped4x2_pair")
+DSP_FAMILIES = frozenset({"grouped4x2_wide", "grouped4x2_pair"})
+HELIUM_FAMILIES = frozenset({"grouped4"})
+CORES = {
+    "host": (DSP, DSP_FAMILIES),
+    "cortex-m4": (DSP, DSP_FAMILIES),
+    "host as Helium": (DSP | HELIUM, HELIUM_FAMILIES),
+    "cortex-m55": (DSP | HELIUM, HELIUM_FAMILIES),
+}
+"""Where kernels run: the features that they are offered for, and their families."""
 FEW = settings(max_examples=examples(3), deadline=None, suppress_health_check=list(HealthCheck))
 
 
@@ -32,25 +42,29 @@ SHAPES = [
     layer((4, 3), 2, 12, 4), layer((3, 1), 5, 4, 4, (3, 1), activation="NONE"), layer((6, 6), 2, 16, 16, (1, 1)),
     layer((7, 9), 2, 4, 10, padding="VALID"), layer((8, 9), 2, 8, 4, dilation=(2, 2)),
     layer((9, 9), 3, 4, 2, padding="VALID", dilation=(2, 2)), layer((4, 6), 2, 4, 4, batch=2),
-    layer((2, 20), 2, 20, 2, (2, 5), gain=0.1), layer((6, 7), 2, 4, 2, (1, 1), stride=(2, 2)),
+    layer((8, 8), 4, 8, 8), layer((6, 7), 3, 8, 4, activation="NONE"), layer((5, 6), 2, 32, 8, stride=(2, 2)),
+    layer((6, 5), 5, 4, 2, padding="VALID"), layer((3, 2), 2, 16, 6, batch=2), layer((9, 9), 8, 4, 4, (2, 2)),
+    layer((4, 4), 7, 4, 1, (1, 1)), layer((2, 20), 2, 20, 2, (2, 5), gain=0.1),
+    layer((6, 7), 2, 4, 2, (1, 1), stride=(2, 2)),
 ]  # fmt: skip
 
 
 def check(configs: Sequence[Config], core: str) -> set[str]:
     """Runs every kernel for blocks of pixels of these layers; returns their families."""
-    found = four_pixels.cases(configs, [NHWC], families=FAMILIES)
+    features, families = CORES[core]
+    found = four_pixels.cases(configs, [NHWC], features, tuple(families))
     assert all(isinstance(case.graph.ops[0], GroupedConv2D) for case in found)
-    four_pixels.check(found, core)
+    four_pixels.check(found, core.split()[0])
     return {case.kernel.family for case in found}
 
 
-@pytest.mark.parametrize("core", ["host", "cortex-m4"])
+@pytest.mark.parametrize("core", CORES)
 def test_shapes(core: str) -> None:
-    assert check(SHAPES, core) == set(FAMILIES)
+    assert check(SHAPES, core) == CORES[core][1]
 
 
 @FEW
-@given(st.data(), st.sampled_from(["host", "cortex-m4"]))
+@given(st.data(), st.sampled_from(list(CORES)))
 def test_any_layer(data: st.DataObject, core: str) -> None:
     draw = data.draw
     configs = []

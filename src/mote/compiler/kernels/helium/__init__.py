@@ -3,7 +3,7 @@ C that computes the same."""
 
 from mote.compiler.kernels.helium import arithmetic
 from mote.compiler.kernels.helium.depthwise import depthwise_channels, depthwise_taps, pool
-from mote.compiler.kernels.helium.gemm import gemm4
+from mote.compiler.kernels.helium.gemm import gemm4, grouped4
 from mote.compiler.kernels.helium.half import layers as half_layers
 from mote.compiler.kernels.helium.int16 import blocks, fully_connected8
 from mote.compiler.kernels.helium.training import learned_gemm4, terms
@@ -20,6 +20,7 @@ KERNELS = (
     *blocks.KERNELS,
     *fully_connected8.KERNELS,
     *vector_nibbles.KERNELS,
+    *grouped4.KERNELS,
     *half_layers.KERNELS,
     *learned_gemm4.KERNELS,
     *terms.KERNELS,
