@@ -26,7 +26,7 @@ CORES = {
     "cortex-m55": (DSP | HELIUM, HELIUM_FAMILIES),
 }
 """Where kernels run: the features that they are offered for, and their families."""
-FEW = settings(max_examples=examples(3), deadline=None, suppress_health_check=list(HealthCheck))
+FEW = settings(max_examples=examples(12), deadline=None, suppress_health_check=list(HealthCheck))
 
 
 def layer(
