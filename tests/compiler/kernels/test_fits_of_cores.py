@@ -78,6 +78,8 @@ CONVOLUTIONS = (
     conv((3, 3), 16, 8, padding="VALID", **LINEAR),
     conv((3, 3), 16, 7, size=(5, 8), batch=2),
     conv((3, 3), 4, 8, stride=(2, 2), size=(7, 5)),
+    conv((3, 3), 16, 8, groups=2),
+    conv((2, 3), 24, 12, groups=3, padding="VALID", **LINEAR),
     conv((1, 1), 8, 6),
     conv((1, 1), 16, 8, size=(3, 8)),
     conv((1, 1), 8, 8, stride=(2, 2)),

@@ -61,9 +61,9 @@ def pair_of(pixels: Pixels | Columns, form: LaneForm, scaled: bool = False) -> l
         Pixels(4, 64),
         Pixels(9, 136),
         Pixels(3, 48),
-        Columns(3, 3, 1, 16),
-        Columns(3, 3, 2, 32),
-        Columns(2, 5, 3, 16),
+        Columns(3, 3, 1, 16, 16),
+        Columns(3, 3, 2, 32, 32),
+        Columns(2, 5, 3, 16, 16),
     ],
     ids=str,
 )

@@ -279,12 +279,16 @@ class Price:
     """For a kernel in another one's `parts`: cost features that are not counted because another part counts them."""
     lanes: int = 1
     """Number of output channels computed at once."""
+    groups: int = 1
+    """Number of groups of channels whose inputs are read one group after another."""
     tile: tuple[int, int] = (1, 1)
     """Rows and columns of the output tile that is computed at once."""
     tile_rows: int = 1
     """Number of rows of tiles computed at once, if a tile has several rows."""
     whole_tiles: bool = False
     """Whether partial tiles at the edges cost as much as full ones."""
+    row_tiles: bool = False
+    """Whether tiles that are one row high end with each row, also where several rows are computed at once."""
     whole_windows: bool = False
     """For operators whose channels do not mix (depthwise, pooling): whether the cost includes taps outside of the image
     and a number of channels rounded up to `lanes`."""

@@ -225,7 +225,7 @@ def features(graph: Graph, op: Op, kernel: Packed, whole: bool) -> dict[str, flo
 
     product, output, pixel, row, call: number of each
     input: inputs under all windows; where channels do not mix, under all rows of windows; otherwise all activations
-    tap: rows of windows; where channels do not mix, for each channel
+    tap: rows of windows, for each of the kernel's groups of channels; where channels do not mix, for each channel
     line: output rows of each channel; one per channel where channels mix and a call goes over all pixels
     rest: remainders of inputs (of channels where these do not mix) in loops unrolled by four
     single: products of leftover pixels in loops that take several pixels at once
@@ -270,12 +270,13 @@ def _features(graph: Graph, op: Op, kernel: Packed, whole: bool) -> dict[str, fl
             "line": rows * channels,
             "rest": pixels * (channels % 4),
         }
+    groups = kernel.price.groups
     taps = len(op.reads(graph, 0, 0) or (0,))
     over = windows < windows.max(initial=0)
     return amounts | {
         "product": multiplied * lanes * depth * kernel.price.density,
-        "input": pixels * depth or sum(t.size for t in op.activations(graph)),
-        "tap": pixels * taps,
+        "input": pixels * depth * groups or sum(t.size for t in op.activations(graph)),
+        "tap": pixels * taps * groups,
         "rest": pixels * taps * (depth / taps % 4),
         "line": lanes * (1 if whole and kernel.entry.call is Call.FLAT else rows),
         "single": _left(kernel, rows, width, whole) * lanes * depth,
@@ -297,12 +298,13 @@ def _products(graph: Graph, op: MatrixProduct, kernel: Packed, rows: int) -> dic
 
 def _pixels(kernel: Packed, rows: int, width: int, whole: bool) -> tuple[int, int]:
     """Number of pixels computed, and number of pixels multiplied, with partial tiles rounded up. Tiles one row high
-    continue across the rows that are computed at once; higher tiles are multiplied in groups of TILES."""
+    continue across the rows that are computed at once, unless they are `row_tiles`; higher tiles are multiplied in
+    groups of TILES."""
     if not kernel.price.whole_tiles:
         return rows * width, rows * width
     high, wide = kernel.price.tile
     at_once = rows if high == 1 else high * kernel.price.tile_rows
-    strip = at_once if whole else kernel.entry.group
+    strip = at_once if whole and not kernel.price.row_tiles else kernel.entry.group
     strips = [(strip, rows // strip), (rows % strip, 1)]
     if high == 1:
         pixels = sum(times * _up(n * width, wide) for n, times in strips)

@@ -3,7 +3,7 @@ computes the same."""
 
 from mote.compiler.kernels.armv7em.depthwise import depthwise_column, depthwise_gemm, depthwise_planar, depthwise_time
 from mote.compiler.kernels.armv7em.elementwise import arithmetic, lines
-from mote.compiler.kernels.armv7em.gemm import gemm3, gemm4x2, gemm_add, matmul_pairs, winograd
+from mote.compiler.kernels.armv7em.gemm import gemm3, gemm4x2, gemm_add, grouped4x2, matmul_pairs, winograd
 from mote.compiler.kernels.armv7em.int16 import conv4x2, depthwise4x2, fully_connected8
 from mote.compiler.kernels.armv7em.training import learned_convs, pairs, planar_masks
 from mote.compiler.kernels.armv7em.vector import recurrent, vector4, vector6, vector8, vector_nibbles
@@ -19,6 +19,7 @@ KERNELS = (
     *gemm3.KERNELS,
     *depthwise_gemm.KERNELS,
     *gemm_add.KERNELS,
+    *grouped4x2.KERNELS,
     *winograd.KERNELS,
     *vector6.KERNELS,
     *vector8.KERNELS,

@@ -3,7 +3,7 @@ C that computes the same."""
 
 from mote.compiler.kernels.helium import arithmetic
 from mote.compiler.kernels.helium.depthwise import depthwise_channels, depthwise_taps, pool
-from mote.compiler.kernels.helium.gemm import gemm4, matmul_vectors
+from mote.compiler.kernels.helium.gemm import gemm4, grouped4, matmul_vectors
 from mote.compiler.kernels.helium.half import layers as half_layers
 from mote.compiler.kernels.helium.int16 import blocks, fully_connected8
 from mote.compiler.kernels.helium.training import learned_gemm4, terms
@@ -22,6 +22,7 @@ KERNELS = (
     *fully_connected8.KERNELS,
     *vector_nibbles.KERNELS,
     *recurrent.KERNELS,
+    *grouped4.KERNELS,
     *half_layers.KERNELS,
     *learned_gemm4.KERNELS,
     *terms.KERNELS,

@@ -58,6 +58,8 @@ class CostLayer:
     """Whether the second matrix of a product is transposed."""
     repeated: bool = False
     """Whether the second operand is per channel (broadcast)."""
+    groups: int = 1
+    """Groups of channels of a convolution."""
     dtype: str = "int8"
     halves: bool = False
     """Whether float weights are stored as float16."""
@@ -87,7 +89,7 @@ class CostLayer:
 
     @property
     def weights(self) -> int:
-        return prod(self.kernel) * self.inputs * self.outputs if self.kind in WEIGHTED else 0
+        return prod(self.kernel) * self.inputs * self.outputs // self.groups if self.kind in WEIGHTED else 0
 
     def __str__(self) -> str:
         (h, w), (kh, kw) = self.size, self.kernel
@@ -95,6 +97,7 @@ class CostLayer:
         how += f" {self.kept:.0%} kept" if self.kept < 1 else ""
         how += f" of {len(self.values)} values" if self.values else ""
         how += " added" if self.added else ""
+        how += f" in {self.groups} groups" if self.groups > 1 else ""
         how += " repeated" if self.repeated else " turned" if self.turned else ""
         how += f" {self.dtype}" if self.dtype != "int8" else ""
         how += f" {self.bits} bits" if self.bits != 8 else ""
@@ -130,6 +133,15 @@ CONV = [
     ((5, 1), 40, 32, (5, 1), 1), ((3, 1), 40, 64, (3, 1), 1), ((10, 1), 30, 20, (10, 1), 1),
     ((8, 8), 1, 16, (3, 3), 1),
 ]  # fmt: skip
+GROUPED = [
+    ((8, 8), 32, 32, (3, 3), 1, 4), ((8, 8), 64, 64, (3, 3), 1, 8), ((12, 12), 32, 32, (3, 3), 2, 4),
+    ((9, 9), 16, 24, (3, 3), 1, 2), ((10, 10), 64, 64, (1, 1), 1, 4), ((12, 12), 24, 48, (1, 1), 1, 3),
+    ((7, 7), 48, 24, (3, 3), 1, 3), ((5, 5), 64, 64, (3, 3), 1, 16), ((16, 16), 8, 16, (3, 3), 1, 2),
+    ((20, 1), 32, 32, (5, 1), 1, 2), ((6, 6), 32, 64, (5, 5), 1, 4), ((4, 12), 80, 40, (1, 1), 1, 2),
+    ((13, 13), 24, 24, (3, 3), 2, 3), ((4, 4), 128, 64, (3, 3), 1, 2), ((6, 16), 16, 32, (3, 3), 1, 4),
+    ((11, 6), 40, 40, (3, 3), 1, 5),
+]  # fmt: skip
+"""Grouped convolutions: size, channels, kernel, stride, groups."""
 DEPTHWISE = [
     ((12, 12), 16, (3, 3), 1), ((25, 5), 64, (3, 3), 1), ((24, 24), 8, (3, 3), 1), ((6, 6), 96, (3, 3), 1),
     ((3, 3), 128, (3, 3), 1), ((48, 48), 4, (3, 3), 1), ((11, 11), 24, (3, 3), 1), ((10, 10), 48, (3, 3), 1),
@@ -211,7 +223,7 @@ BINARY, TERNARY = (-90, 90), (-90, 0, 90)
 
 
 def layers() -> list[CostLayer]:
-    return [*_several_kernels(), *_one_kernel(), *_awkward(), *_chains()]
+    return [*_several_kernels(), *_one_kernel(), *_awkward(), *_grouped(), *_chains()]
 
 
 def models(every: int = 1, half: bool = False) -> list[list[CostLayer]]:
@@ -221,6 +233,7 @@ def models(every: int = 1, half: bool = False) -> list[list[CostLayer]]:
         _every_nth(_several_kernels(), every),
         _one_kernel(),
         _awkward(),
+        _grouped(),
         _every_nth(_chains(), every),
         *([_half()] if half else []),
     ]
@@ -350,6 +363,15 @@ def _awkward(images: Sequence[Image] = IMAGES) -> list[CostLayer]:
     """Additions whose scales prevent SIMD kernels (four at a time)."""
     gathered = [CostLayer("ADD", size, channels, channels, scales=AWKWARD) for size, channels in images]
     return [*gathered, *(replace(layer, repeated=True) for layer in gathered)]
+
+
+def _grouped() -> list[CostLayer]:
+    """Grouped convolutions, with and without a padded border, and both forms of results."""
+    gathered = []
+    for i, (size, inputs, outputs, kernel, stride, groups) in enumerate(GROUPED):
+        padding = "VALID" if i % 4 == 3 or size[1] == 1 else "SAME"
+        gathered.append(CostLayer("CONV_2D", size, inputs, outputs, kernel, stride, padding, i % 3 == 2, groups=groups))
+    return gathered
 
 
 def _packed() -> list[CostLayer]:
@@ -520,7 +542,7 @@ def _unary(w: Writer, layer: CostLayer, x: int, shape: tuple[int, ...]) -> int:
 
 def _weighted(w: Writer, layer: CostLayer, x: int) -> int:
     """Adds a layer with normally distributed weights and an output scale that uses the full range."""
-    shape: tuple[int, ...] = (layer.outputs, *layer.kernel, layer.inputs)
+    shape: tuple[int, ...] = (layer.outputs, *layer.kernel, layer.inputs // layer.groups)
     out: tuple[int, ...] = (1, *layer.spatial, layer.outputs)
     axis, options = 0, _window_attributes(layer)
     if layer.kind == "DEPTHWISE_CONV_2D":

@@ -39,6 +39,7 @@ from mote.ir.graph.numeric.fixedpoint import Ints
 from mote.ir.graph.tensor import Array
 from mote.ir.ops.common import BIAS, WEIGHTS, bias_values, int8_range, learned
 from mote.ir.ops.windows.conv import Conv2D
+from mote.ir.ops.windows.grouped_conv import GroupedConv2D
 
 VECTOR = 16
 """Inputs that are multiplied at once (bytes of a vector)."""
@@ -109,7 +110,8 @@ def layer(view: View) -> Layer | None:
 
 
 def _layer(view: View) -> Layer | None:
-    op, shape = view.the(Conv2D), view.op.input(view.graph, WEIGHTS).shape
+    op, shape = view.op, view.op.input(view.graph, WEIGHTS).shape
+    assert isinstance(op, Conv2D | GroupedConv2D)
     learns, limits = WEIGHTS in learned(view.graph, op), int8_range(op.activation, view.output)
     requantization = rounded_twice(sums_of(view), limits) if learns else lanes(sums_of(view), limits)
     if requantization is None or (learns and requantization.constant.any()):
@@ -181,8 +183,8 @@ def _pointwise(view: View) -> Packed | Refusal:
 
 
 def columns_of(view: View) -> Columns:
-    op = view.the(Conv2D)
-    return Columns(op.vertical.kernel, op.horizontal.kernel, op.horizontal.stride, view.input.shape[3])
+    op, channels = view.the(Conv2D), view.input.shape[3]
+    return Columns(op.vertical.kernel, op.horizontal.kernel, op.horizontal.stride, channels, channels)
 
 
 def vectors_of(columns: Columns) -> NDArray[np.int64]:

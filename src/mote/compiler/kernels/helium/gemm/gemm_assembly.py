@@ -265,6 +265,8 @@ class Columns:
     columns: int
     stride: int
     channels: int
+    apart: int
+    """Bytes from one pixel to the next: more than `channels` where only some of the channels are read."""
 
     @property
     def span(self) -> int:
@@ -273,7 +275,7 @@ class Columns:
 
     @property
     def fits(self) -> bool:
-        return self.rows <= len(ROW_POINTERS) and self.channels % 16 == 0 and self.span * self.channels <= BACK + 16
+        return self.rows <= len(ROW_POINTERS) and self.channels % 16 == 0 and self.span * self.apart <= BACK + 16
 
     @property
     def order(self) -> list[int]:
@@ -305,16 +307,16 @@ class Columns:
     @property
     def _step(self) -> int:
         """Bytes from the columns of one pair to those of the next."""
-        return PAIR * self.stride * self.channels
+        return PAIR * self.stride * self.apart
 
     @property
     def _origin(self) -> int:
         """Byte offset of the row pointers: of the vector that is loaded last."""
         columns = dict.fromkeys(self.stride * p + column for column in self.order for p in range(PAIR))
-        return list(columns)[-1] * self.channels + self.channels - 16
+        return list(columns)[-1] * self.apart + self.channels - 16
 
     def _place(self, row: int, part: int, column: int) -> str:
-        at = column * self.channels + 16 * part - self._origin
+        at = column * self.apart + 16 * part - self._origin
         if at == 0 and self._step <= MOST_STEP:
             return f"[{ROW_POINTERS[row]}], #{self._step}"
         return f"[{ROW_POINTERS[row]}, #{at}]"
@@ -355,7 +357,7 @@ class Weights:
 
     count: int
     registers: int
-    """Vector registers for products; weights are resident if they leave one for a pixel."""
+    """Vector registers for resident weights and the inputs of a pixel; 0: inputs of both pixels are in registers."""
 
     @property
     def resident(self) -> bool:
@@ -393,7 +395,7 @@ def code(pixels: Pixels | Columns, outputs: Outputs) -> list[str]:
     scaled = isinstance(pixels, Pixels) and pixels.steps <= MOST_SCALED and outputs.requantize.form is LaneForm.LINE
     outputs = replace(outputs, scaled=scaled)
     registers = outputs.registers
-    weights = Weights(pixels.weights, len(registers))
+    weights = Weights(pixels.weights, len(registers) if isinstance(pixels, Pixels) else 0)
     finish = outputs.finish()
     free = registers[weights.count :] if weights.resident else registers
     pair = [*scheduled(pixels.products(weights), free, finish), *pixels.advance(), *weights.back()]

@@ -37,6 +37,7 @@ from mote.ir.graph.types import Rounding
 from mote.ir.ops.common import bias_values, channel_scales, even_scales, learned
 from mote.ir.ops.matrix.accumulators import Accumulators
 from mote.ir.ops.windows.conv import Conv2D
+from mote.ir.ops.windows.grouped_conv import GroupedConv2D
 
 
 def sums_of(view: View) -> Accumulators:
@@ -45,7 +46,8 @@ def sums_of(view: View) -> Accumulators:
 
 
 def _sums(view: View) -> Accumulators:
-    op = view.the(Conv2D)
+    op = view.op
+    assert isinstance(op, Conv2D | GroupedConv2D)
     return op.sums(view.graph, view.graph.ranges[op.inputs[0]])
 
 
