@@ -246,6 +246,8 @@ class Needs:
     it has read what it writes over, or leaves it as it is."""
     reads: Layout = NHWC
     writes: Layout = NHWC
+    converts: bool = False
+    """It brings its input into another layout by itself: better where that cannot be written there at once."""
     alignment: int = ALIGNMENT
     """Alignment in bytes of its scratch memory."""
     tensor_alignment: int = ALIGNMENT
@@ -276,6 +278,8 @@ class Price:
     """Where fewer are left it computes as many all the same."""
     whole_windows: bool = False
     """Where channels do not mix: it computes what is outside of the image, too, and as many channels as at once."""
+    padded: bool = False
+    """Where channels do not mix: it computes with padding as with pixels."""
     density: float = 1.0
     """The share of its products that are computed: the others have weights of zero; above 1 where it computes more,
     with weights of zero that pad vectors."""

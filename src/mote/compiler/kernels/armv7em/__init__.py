@@ -1,6 +1,12 @@
 """Kernels for cores with the Armv7E-M DSP instructions (Cortex-M4, M7, M33, M55), with portable twins in their C."""
 
-from mote.compiler.kernels.armv7em.depthwise import depthwise_column, depthwise_gemm, depthwise_planar, depthwise_time
+from mote.compiler.kernels.armv7em.depthwise import (
+    depthwise_column,
+    depthwise_gemm,
+    depthwise_nhwc,
+    depthwise_planar,
+    depthwise_time,
+)
 from mote.compiler.kernels.armv7em.elementwise import arithmetic, lines
 from mote.compiler.kernels.armv7em.gemm import gemm3, gemm4x2, gemm_add, winograd
 from mote.compiler.kernels.armv7em.int16 import conv4x2, depthwise4x2, fully_connected8
@@ -23,6 +29,7 @@ KERNELS = (
     *vector8.KERNELS,
     *vector4.KERNELS,
     *depthwise_planar.KERNELS,
+    *depthwise_nhwc.KERNELS,
     *depthwise_time.KERNELS,
     *depthwise_column.KERNELS,
     *arithmetic.KERNELS,

@@ -141,7 +141,7 @@ class Offers:
         """The layout other than NHWC that the kernels of operators prefer for their first input; None if several
         kernels read it as it is, or no kernel could then write the output."""
         layouts = self.wanted_layouts(ops, how)
-        own = [kernel for kernel in self.kernels(ops, how) if not isinstance(kernel, Offloaded)]
+        own = [k for k in self.kernels(ops, how) if not isinstance(k, Offloaded) and not k.needs.converts]
         if not layouts or len(own) > 1:
             return None
         written = self.writable(ops, how)

@@ -158,10 +158,10 @@ def wide_parts(
         shift,
     )
     made = [instance for instances in functions.values() for instance in instances]
-    return name, (*made, Instance(f"MOTE_WIDE_{kind}", arguments, facts=(row, *_numbers(params)))), params
+    return name, (*made, Instance(f"MOTE_WIDE_{kind}", arguments, facts=(row, *numbers_of(params)))), params
 
 
-def _numbers(params: Params) -> list[int]:
+def numbers_of(params: Params) -> list[int]:
     """The parameters of `mote_depthwise_wide_t` that are built into the code as well, in its order."""
     values = [params[field] for field in NUMBERS]
     for part in PASSES:
