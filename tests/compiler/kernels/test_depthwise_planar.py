@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -31,6 +32,8 @@ class Layer:
     kernel: tuple[int, int] = (3, 3)
     stride: tuple[int, int] = (1, 1)
     padding: str = "SAME"
+    dilation: tuple[int, int] = (1, 1)
+    multiplier: int = 1
     batch: int = 1
     weights: str = "random"
     bias: int = 2000
@@ -47,7 +50,8 @@ class Layer:
         if self.padding == "SAME":
             high, wide = (-(-n // s) for n, s in zip(self.size, self.stride, strict=True))
         else:
-            high, wide = ((n - k) // s + 1 for n, k, s in zip(self.size, self.kernel, self.stride, strict=True))
+            moves = zip(self.size, self.kernel, self.dilation, self.stride, strict=True)
+            high, wide = ((n - (k - 1) * d - 1) // s + 1 for n, k, d, s in moves)
         return high, wide
 
 
@@ -64,7 +68,8 @@ def graph(c: Layer) -> Graph:
 def add_layer(w: Writer, c: Layer, source: int | None = None) -> int:
     """The layer, of an input of its own where none is given."""
     rng = np.random.default_rng(c.seed)
-    shape = (1, *c.kernel, c.channels)
+    count = c.channels * c.multiplier
+    shape = (1, *c.kernel, count)
     values = {
         "random": rng.integers(-128, 128, shape),
         "small": rng.integers(-3, 4, shape),
@@ -73,18 +78,19 @@ def add_layer(w: Writer, c: Layer, source: int | None = None) -> int:
         "extremes": rng.choice([-128, -127, 127], shape),
         "zero": np.zeros(shape),
     }[c.weights]
-    scale = (0.01 * 2 ** -rng.uniform(0, c.spread, c.channels)).astype(np.float32)
+    scale = (0.01 * 2 ** -rng.uniform(0, c.spread, count)).astype(np.float32)
     shape_in = (c.batch, *c.size, c.channels)
     x = w.input("x", shape_in, "int8", scale=0.05, zero_point=c.zero_in) if source is None else source
     own = w._tensors[x].scales[0]
     k = w.const("k", values.astype(np.int8), scale=scale, axis=3)
-    bias = rng.integers(-c.bias, c.bias + 1, c.channels).astype(np.int32)
+    bias = rng.integers(-c.bias, c.bias + 1, count).astype(np.int32)
     b = w.const("b", bias, scale=scale * np.float32(own))
     depth = c.kernel[0] * c.kernel[1]
     out = float(own * 0.01 * 80 * depth**0.5 * c.gain)
-    y = w.tensor("y", (c.batch, *c.outputs, c.channels), "int8", scale=out, zero_point=c.zero)
-    options = {"padding": c.padding, "depth_multiplier": 1, "dilation_h_factor": 1, "dilation_w_factor": 1}
+    y = w.tensor("y", (c.batch, *c.outputs, count), "int8", scale=out, zero_point=c.zero)
+    options: dict[str, Any] = {"padding": c.padding, "depth_multiplier": c.multiplier}
     options |= {"stride_h": c.stride[0], "stride_w": c.stride[1]}
+    options |= {"dilation_h_factor": c.dilation[0], "dilation_w_factor": c.dilation[1]}
     activation = "RELU" if c.zero == -128 else "NONE"
     w.op("DEPTHWISE_CONV_2D", [x, k, b], [y], fused_activation_function=activation, **options)
     return y

@@ -256,6 +256,8 @@ class Needs:
     them, or leaves them unchanged."""
     reads: Layout = NHWC
     writes: Layout = NHWC
+    converts: bool = False
+    """Whether it converts its input into another layout itself, which costs more than if the producer writes it so."""
     alignment: int = ALIGNMENT
     """Alignment of the scratch memory in bytes."""
     tensor_alignment: int = ALIGNMENT
@@ -292,6 +294,8 @@ class Price:
     whole_windows: bool = False
     """For operators whose channels do not mix (depthwise, pooling): whether the cost includes taps outside of the image
     and a number of channels rounded up to `lanes`."""
+    padded: bool = False
+    """Whether padding costs as much as pixels, for operators whose channels do not mix."""
     density: float = 1.0
     """Computed products per product of the dense layer: below 1 where zero weights are skipped, above 1 where vectors
     are padded with zero weights."""

@@ -262,10 +262,14 @@ def _features(graph: Graph, op: Op, kernel: Packed, whole: bool) -> dict[str, fl
     depth = op.macs(graph) / max(rows * width * channels, 1)
     windows = _windows(graph, op, width)
     if op.kind in BY_CHANNEL and not kernel.price.whole_windows:
+        columns, pixels_read = int(windows.sum()), op.input(graph).shape[-2]
         inside = channels * _rows_read(graph, op, rows)
+        if kernel.price.padded and isinstance(op, WindowOp):
+            inside, columns = channels * rows * op.vertical.kernel, width * op.horizontal.kernel
+            pixels_read += op.horizontal.before + op.horizontal.after
         return amounts | {
-            "product": inside * int(windows.sum()) * kernel.price.density,
-            "input": inside * op.input(graph).shape[-2],
+            "product": inside * columns * kernel.price.density,
+            "input": inside * pixels_read,
             "tap": inside * width,
             "line": rows * channels,
             "rest": pixels * (channels % 4),

@@ -1,7 +1,13 @@
 """Kernels for cores with the Armv7E-M DSP instructions (Cortex-M4, M7, M33, M55); their headers have portable C that
 computes the same."""
 
-from mote.compiler.kernels.armv7em.depthwise import depthwise_column, depthwise_gemm, depthwise_planar, depthwise_time
+from mote.compiler.kernels.armv7em.depthwise import (
+    depthwise_column,
+    depthwise_gemm,
+    depthwise_nhwc,
+    depthwise_planar,
+    depthwise_time,
+)
 from mote.compiler.kernels.armv7em.elementwise import arithmetic, lines
 from mote.compiler.kernels.armv7em.gemm import gemm3, gemm4x2, gemm_add, grouped4x2, matmul_pairs, winograd
 from mote.compiler.kernels.armv7em.int16 import conv4x2, depthwise4x2, fully_connected8
@@ -25,6 +31,7 @@ KERNELS = (
     *vector8.KERNELS,
     *vector4.KERNELS,
     *depthwise_planar.KERNELS,
+    *depthwise_nhwc.KERNELS,
     *depthwise_time.KERNELS,
     *depthwise_column.KERNELS,
     *arithmetic.KERNELS,

@@ -149,7 +149,7 @@ class Candidates:
         """The layout that operators prefer for their first input over the current one; None if several kernels of the
         core read the current one, or no kernel reads the other one and writes a possible output layout."""
         layouts = self.wanted_layouts(ops, how)
-        own = [kernel for kernel in self.kernels(ops, how) if not isinstance(kernel, Offloaded)]
+        own = [k for k in self.kernels(ops, how) if not isinstance(k, Offloaded) and not k.needs.converts]
         if not layouts or len(own) > 1:
             return None
         written = self.writable(ops, how)

@@ -44,6 +44,8 @@ class CostLayer:
     linear: bool = False
     clamped: bool = False
     """Whether the activation clamps tighter than int8, which the fastest kernels do not support."""
+    zero: int = -128
+    """Zero point of the input."""
     before: int = 0
     """Channels of a preceding 1x1 convolution, so that the layer's input may have any layout; 0 for none."""
     kept: float = 1.0
@@ -100,6 +102,7 @@ class CostLayer:
         how += f" in {self.groups} groups" if self.groups > 1 else ""
         how += " repeated" if self.repeated else " turned" if self.turned else ""
         how += f" {self.dtype}" if self.dtype != "int8" else ""
+        how += f" zero point {self.zero}" if self.zero != -128 else ""
         how += f" {self.bits} bits" if self.bits != 8 else ""
         how += " halves" if self.halves else " in half precision" if self.half else ""
         how += " awkward" if self.scales == AWKWARD else ""
@@ -154,6 +157,19 @@ DEPTHWISE = [
     ((24, 1), 128, (10, 1), 1), ((8, 1), 48, (5, 1), 1), ((30, 1), 40, (3, 1), 1), ((28, 1), 128, (5, 1), 1),
     ((12, 1), 16, (5, 1), 1), ((40, 1), 24, (7, 1), 1),
 ]  # fmt: skip
+MULTIPLIED = [
+    ((12, 12), 16, 32, (3, 3), 1), ((16, 16), 4, 32, (3, 3), 1), ((10, 10), 8, 24, (5, 5), 1),
+    ((9, 9), 12, 24, (7, 7), 2), ((24, 24), 3, 12, (3, 3), 2), ((11, 11), 13, 13, (3, 3), 1),
+]  # fmt: skip
+"""Depthwise layers with more outputs than inputs, and with channels that do not come in fours."""
+CENTERED = [
+    ((12, 12), 16, (3, 3), 1), ((6, 6), 96, (3, 3), 1), ((24, 24), 16, (3, 3), 2), ((10, 10), 32, (5, 5), 1),
+    ((20, 20), 6, (5, 5), 1), ((5, 5), 64, (5, 5), 1), ((20, 20), 16, (5, 5), 2), ((10, 10), 24, (7, 7), 1),
+    ((7, 7), 48, (7, 7), 1), ((11, 11), 24, (7, 7), 2), ((49, 1), 40, (3, 1), 1), ((32, 1), 64, (15, 1), 1),
+    ((40, 40), 3, (3, 3), 1),
+    ((1, 64), 12, (1, 9), 1), ((100, 1), 16, (5, 1), 1), ((1, 20), 32, (1, 7), 1), ((12, 1), 24, (10, 1), 1),
+]  # fmt: skip
+"""Depthwise layers behind operators whose outputs may be negative."""
 FULLY_CONNECTED = [
     (1, 640, 128), (1, 128, 128), (1, 128, 8), (1, 8, 128), (1, 64, 12), (1, 256, 4), (1, 100, 30), (1, 512, 64),
     (10, 32, 24), (49, 16, 10), (1, 1000, 10), (1, 37, 41), (1, 400, 120), (1, 120, 84), (20, 64, 16), (1, 1024, 32),
@@ -287,7 +303,7 @@ def _every_nth(gathered: list[CostLayer], every: int) -> list[CostLayer]:
 
 
 def _always_measured(layer: CostLayer) -> bool:
-    if layer.values:
+    if layer.values or layer.zero != -128:
         return True
     if layer.kind == "FULLY_CONNECTED":
         return not layer.clamped
@@ -311,6 +327,12 @@ def _several_kernels() -> list[CostLayer]:
         for before in (0, 4 * (1 + i % 5)):
             layer = CostLayer("DEPTHWISE_CONV_2D", size, channels, channels, kernel, stride, padding, i % 3 == 2)
             gathered.append(replace(layer, before=before))
+    for shape in MULTIPLIED:
+        layer = CostLayer("DEPTHWISE_CONV_2D", *shape)
+        gathered += [layer, replace(layer, linear=True, zero=5)]
+    for i, (size, channels, kernel, stride) in enumerate(CENTERED):
+        layer = CostLayer("DEPTHWISE_CONV_2D", size, channels, channels, kernel, stride, zero=-1)
+        gathered.append(replace(layer, linear=i % 2 == 0))
     for kind, size, channels in SIMPLE:
         kernel = size if kind.startswith("AVERAGE") else (2, 2)
         gathered.append(CostLayer(kind, size, channels, channels, kernel, 2, "VALID"))
@@ -457,7 +479,7 @@ def preprocessing_graphs() -> list[Graph]:
 def _add(w: Writer, layer: CostLayer) -> None:
     shape: tuple[int, ...] = (1, *layer.size, layer.before or layer.inputs)
     shape = shape[2:] if layer.kind in ("FULLY_CONNECTED", "SOFTMAX") else shape
-    x = w.input("x", shape, *_type(layer, -128, layer.scales[0]))
+    x = w.input("x", shape, *_type(layer, layer.zero, layer.scales[0]))
     if layer.before:
         x = _weighted(w, CostLayer("CONV_2D", layer.size, layer.before, layer.inputs), x)
     if layer.kind == "BATCH_MATMUL":

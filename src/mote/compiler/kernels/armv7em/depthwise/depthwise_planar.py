@@ -51,7 +51,7 @@ def planar_layout(view: View) -> Planar | None:
     h = view.the(DepthwiseConv2D).horizontal
     if not _planar(view):
         return None
-    present = view.once(_present)
+    present = view.once(rows_present)
     if blocks := blocks3(view, present):
         return Planar(blocks.line, h.before)
     split = wide_split(view, present)
@@ -69,7 +69,7 @@ def _planar(view: View) -> bool:
 def layout_of_any3(view: View) -> Planar | None:
     """The planar layout of the 3x3 kernel for rows of any length: the usual one if its lines contain the right
     padding."""
-    blocks = blocks3(view, view.once(_present)) if _planar(view) else None
+    blocks = blocks3(view, view.once(rows_present)) if _planar(view) else None
     if blocks is None:
         return None
     usual = Planar(blocks.line, view.the(DepthwiseConv2D).horizontal.before)
@@ -78,14 +78,14 @@ def layout_of_any3(view: View) -> Planar | None:
 
 def layout_of_any(view: View) -> Planar | None:
     """The planar layout of the kernels for wider windows and rows of any length."""
-    return any_layout(view) if _planar(view) and min(view.once(_present)) > 0 else None
+    return any_layout(view) if _planar(view) and min(view.once(rows_present)) > 0 else None
 
 
 def pack3(view: View, weights: Weights, shift: int | None = None, order: Order = Order.WRITTEN) -> Packed | Refusal:
     """The kernel for 3x3 windows; `shift`: only with this requantization shift; `order`: with code specialized to the
     layer, scheduled in that order."""
     layout = view.once(planar_layout)
-    blocks = blocks3(view, view.once(_present)) if layout else None
+    blocks = blocks3(view, view.once(rows_present)) if layout else None
     if blocks is None:
         return Refusal("it is for windows of 3x3 that reach over the edge by one row at most")
     channels = channels_once(view, weights, shift)
@@ -99,7 +99,7 @@ def pack3(view: View, weights: Weights, shift: int | None = None, order: Order =
 
 def _orders3(view: View) -> Mapping[str, tuple[Knob, ...]]:
     """The knob `order`, for output rows of one block; without rescheduling, layers share the code."""
-    blocks = blocks3(view, view.once(_present))
+    blocks = blocks3(view, view.once(rows_present))
     return order_knob(view) if blocks is not None and blocks.last and not blocks.fours else {}
 
 
@@ -135,7 +135,7 @@ def _of_any(
 def pack_two(view: View, weights: Weights, shift: int | None = None) -> Packed | Refusal:
     """The kernel for 3x3 windows that computes two output rows at once; `shift`: only with this requantization
     shift."""
-    blocks = blocks3(view, view.once(_present)) if view.once(planar_layout) else None
+    blocks = blocks3(view, view.once(rows_present)) if view.once(planar_layout) else None
     two = two_rows(view, blocks) if blocks else None
     if blocks is None or two is None:
         return Refusal(
@@ -157,7 +157,7 @@ def pack_two(view: View, weights: Weights, shift: int | None = None) -> Packed |
 def pack_wide(view: View, weights: Weights, shift: int | None = None, order: Order = Order.WRITTEN) -> Packed | Refusal:
     """The kernel for windows of any size; `shift`: only with this requantization shift; `order`: instruction schedule
     of its code."""
-    present = view.once(_present)
+    present = view.once(rows_present)
     layout = view.once(planar_layout)
     if layout and blocks3(view, present):
         return Refusal("depthwise3 is for windows of 3x3")
@@ -183,6 +183,12 @@ layer."""
 
 def channels_once(view: View, weights: Weights, shift: int | None = None) -> Channels | None:
     return view.once(CHANNELS[weights]) if shift is None else channels_of(view, weights, shift)
+
+
+def channels_of_bytes(view: View, shift: int | None = None) -> Channels | None:
+    """The channels of a layer whose inputs come with 128 added, as bytes from 0 on, whatever their zero point is."""
+    channels = channels_once(view, Weights.W16, shift)
+    return channels and channels.with_zero(view.input.zero_point + 128)
 
 
 def _with_biases(view: View, packed: Packed, channels: Channels, weights: Weights) -> Packed:
@@ -222,7 +228,7 @@ def _packed(
     )
 
 
-def _present(view: View) -> list[int]:
+def rows_present(view: View) -> list[int]:
     """For each output row, how many window rows are inside the image."""
     op, height = view.the(DepthwiseConv2D), view.input.shape[1]
     return [sum(r != OUTSIDE for r in op.vertical.rows(y, height)) for y in range(view.output.shape[1])]

@@ -159,10 +159,10 @@ def wide_parts(
         shift,
     )
     codes = [instance for instances in functions.values() for instance in instances]
-    return name, (*codes, Instance(f"MOTE_WIDE_{kind}", arguments, facts=(row, *_numbers(params)))), params
+    return name, (*codes, Instance(f"MOTE_WIDE_{kind}", arguments, facts=(row, *numbers_of(params)))), params
 
 
-def _numbers(params: Params) -> list[int]:
+def numbers_of(params: Params) -> list[int]:
     """Numeric parameters of `mote_depthwise_wide_t` that are also constants in the code, in the order of its fields."""
     values = [params[field] for field in NUMBERS]
     for part in PASSES:

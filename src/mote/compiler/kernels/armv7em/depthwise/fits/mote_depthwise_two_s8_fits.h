@@ -10,11 +10,16 @@ typedef struct {
     int32_t stride, outputs, channels, line;
 } mote_two_built_t;
 
-/* Whether the code is for these rows: one of inputs lies behind another where they are not just anywhere. */
-static inline int mote_two_rows_fit(const mote_planar_t *p, const mote_two_built_t *b) {
+/* Whether the code is for these rows, wherever they lie. */
+static inline int mote_two_built_fits(const mote_planar_t *p, const mote_two_built_t *b) {
     const mote_window_t *const w = &p->rows;
     return p->outputs == b->outputs && p->channels == b->channels && p->columns + p->skip == b->line &&
-           w->step == b->stride && w->spread == 1 && w->in_stride == b->channels * b->line;
+           w->step == b->stride && w->spread == 1;
+}
+
+/* The same where one of inputs lies behind another. */
+static inline int mote_two_rows_fit(const mote_planar_t *p, const mote_two_built_t *b) {
+    return mote_two_built_fits(p, b) && p->rows.in_stride == b->channels * b->line;
 }
 
 MOTE_NOINLINE int mote_two_fits(const mote_planar_t *p, const mote_room_t *room, const mote_planar_built_t *one,

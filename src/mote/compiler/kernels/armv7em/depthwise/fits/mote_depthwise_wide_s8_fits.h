@@ -12,17 +12,22 @@
 /* The parameters from `channels` on up to the window. */
 #define MOTE_WIDE_NUMBERS 22
 
-/* For code with these numbers, and so many bytes from one row under a window to the next; a record has `constants`
- * before its weights. */
-MOTE_NOINLINE int mote_depthwise_wide_fits(const mote_depthwise_wide_t *p, const mote_room_t *room,
-                                           const int32_t *built, int32_t row, int32_t constants) {
-    const uint32_t in = mote_bytes_of(p->channels, p->line, 1), out = mote_bytes_of(p->channels, p->outputs, 1);
+/* For code with these numbers, apart from where rows lie; a record has `constants` before its weights. */
+MOTE_NOINLINE int mote_wide_built_fits(const mote_depthwise_wide_t *p, const mote_room_t *room, const int32_t *built,
+                                       int32_t constants) {
     mote_present_t rows;
     return memcmp(&p->channels, built, 4 * MOTE_WIDE_NUMBERS) == 0 &&
            mote_holds_words(room, p->records, mote_bytes_of(p->channels, p->record, 1)) &&
-           p->rows.spread * p->rows.in_stride == row && mote_planes_fit(room, &p->rows, in, out) &&
            mote_present(&p->rows, room, &rows) && rows.least >= 1 && rows.most <= p->most && rows.first >= p->top &&
            (rows.end - p->top) * p->words <= p->record - 1 - constants;
+}
+
+/* The same, and rows; so many bytes from one row under a window to the next. */
+MOTE_NOINLINE int mote_depthwise_wide_fits(const mote_depthwise_wide_t *p, const mote_room_t *room,
+                                           const int32_t *built, int32_t row, int32_t constants) {
+    const uint32_t in = mote_bytes_of(p->channels, p->line, 1), out = mote_bytes_of(p->channels, p->outputs, 1);
+    return mote_wide_built_fits(p, room, built, constants) && p->rows.spread * p->rows.in_stride == row &&
+           mote_planes_fit(room, &p->rows, in, out);
 }
 
 #define MOTE_WIDE_CONSTANTS_OF_relu 2
