@@ -29,7 +29,7 @@ from tests.ir.ops.matrix import test_fully_connected_dynamic as test_projection
 from tests.ir.ops.recurrent import test_lstm, test_svdf
 from tests.ir.ops.reductions import test_along_axis as test_along
 from tests.ir.ops.reductions import test_normalize, test_reduce
-from tests.ir.ops.signal import test_audio_stateless as test_signal
+from tests.ir.ops.signal import signal_models
 from tests.ir.ops.signal import test_rfft2d as test_spectrum
 from tests.ir.ops.training import test_kernels as test_training
 from tests.ir.ops.training.integer import test_input_gradients as test_integer_gradients
@@ -242,7 +242,7 @@ def picked_rows() -> bytes:
 
 def front() -> bytes:
     """An audio front end of few samples, and transforms of every radix and type."""
-    found = test_signal.Front()
+    found = signal_models.Front()
     x = found.input((1, 4))
     frames = found.framer(x, (1, 4), 6, 2, prefill=False)
     found.window(frames, (1, 2, 6), np.arange(6, dtype=np.int16) * 900)

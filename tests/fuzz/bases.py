@@ -27,7 +27,7 @@ from tests.ir.ops.moves import test_strided as test_walk
 from tests.ir.ops.recurrent import test_gru, test_lstm, test_svdf
 from tests.ir.ops.reductions import test_along_axis as test_along
 from tests.ir.ops.reductions import test_normalize, test_reduce
-from tests.ir.ops.signal import test_audio_stateless as test_signal
+from tests.ir.ops.signal import signal_models
 from tests.ir.ops.signal import test_rfft2d as test_spectrum
 from tests.ir.ops.windows import test_conv3d
 
@@ -241,7 +241,7 @@ def _wide(rng: Random) -> bytes:
 
 def _front(rng: Random) -> bytes:
     """A few Signal operators of TFLite Micro, one after another and beside each other."""
-    front, size = test_signal.Front(), rng.choice((8, 12, 16))
+    front, size = signal_models.Front(), rng.choice((8, 12, 16))
     x = front.input((1, 4))
     frames = front.framer(x, (1, 4), size, 2, prefill=rng.random() < 0.5)
     front.overlap_add(frames, (1, 2, size), 2)

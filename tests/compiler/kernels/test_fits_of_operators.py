@@ -34,7 +34,7 @@ from tests.ir.ops.recurrent import test_lstm, test_svdf
 from tests.ir.ops.recurrent import test_sequences as test_recurrent
 from tests.ir.ops.reductions import test_along_axis as test_along
 from tests.ir.ops.reductions import test_reduce
-from tests.ir.ops.signal import test_audio_stateless as test_signal
+from tests.ir.ops.signal import signal_models
 from tests.ir.ops.signal import test_rfft2d as test_spectrum
 from tests.ir.ops.training import test_kernels as test_training
 from tests.ir.ops.training.integer import test_input_gradients as test_integer_gradients
@@ -76,7 +76,7 @@ def models() -> Iterator[bytes]:
     yield test_reduce.model(*drawn(test_reduce.configs(), 40))
     yield test_scatter.model(drawn(test_scatter.KINDS, 30))
     yield test_sequences.model(*test_sequences.MANY)
-    yield test_signal.everything()
+    yield signal_models.everything()
     yield test_spectrum.model(*test_spectrum.MANY)
     yield test_svdf.model(*drawn(test_svdf.configs(states=("int8", "int16")), 12))
     yield test_unary.model(*drawn(test_unary.configs(), 24))
