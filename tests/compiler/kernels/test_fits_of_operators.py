@@ -30,7 +30,7 @@ from tests.ir.ops.indexing import test_gather as test_lookup
 from tests.ir.ops.indexing import test_scatter
 from tests.ir.ops.learning import test_gaussian, test_linear, test_neighbors, test_one_class, test_prototypes
 from tests.ir.ops.matrix import test_batch_matmul, test_blockwise
-from tests.ir.ops.recurrent import test_lstm, test_svdf
+from tests.ir.ops.recurrent import lstm_models, test_svdf
 from tests.ir.ops.recurrent import test_sequences as test_recurrent
 from tests.ir.ops.reductions import test_along_axis as test_along
 from tests.ir.ops.reductions import test_reduce
@@ -71,7 +71,7 @@ def models() -> Iterator[bytes]:
     yield test_detection.model(*drawn(test_detection.configs(), 6))
     yield test_functions.model(drawn(test_functions.words() | test_functions.bytes_(), 24), 2, 3, 4, 5)
     yield test_lookup.model(drawn(test_lookup.any_lookup(), 24))
-    yield test_lstm.model(*drawn(test_lstm.any_kind(), 12))
+    yield lstm_models.model(*drawn(lstm_models.any_kind(), 12))
     yield test_pairs.every_kernel()
     yield test_reduce.model(*drawn(test_reduce.configs(), 40))
     yield test_scatter.model(drawn(test_scatter.KINDS, 30))
