@@ -16,11 +16,11 @@ from tests.helpers.built import side_by_side
 from tests.helpers.flow import Flow
 from tests.helpers.network import FLOAT, Net, Quant
 from tests.helpers.streams import Variable
-from tests.ir.ops import test_hybrid, test_pairs, test_sequences, test_unsigned
+from tests.ir.ops import test_hybrid, test_sequences, test_unsigned
 from tests.ir.ops.classical import test_detection
 from tests.ir.ops.classical import test_distances_svm as test_vectors
 from tests.ir.ops.control import flows
-from tests.ir.ops.elementwise import test_quantize
+from tests.ir.ops.elementwise import pair_models, test_quantize
 from tests.ir.ops.elementwise import test_unary_math as test_functions
 from tests.ir.ops.features import test_filters, test_images, test_micro, test_motion, test_spectral
 from tests.ir.ops.learning import test_gaussian, test_linear, test_neighbors, test_one_class, test_prototypes
@@ -216,7 +216,7 @@ def functions() -> bytes:
 
 def pairs() -> bytes:
     """Functions of two and more tensors, each in three types, of one shape and repeated."""
-    return test_pairs.every_kernel(3, ("int8", "int32", "float32"))
+    return pair_models.every_kernel(3, ("int8", "int32", "float32"))
 
 
 def conversions() -> bytes:

@@ -14,10 +14,10 @@ from tests.frontends.tflite import test_storage
 from tests.helpers import idioms
 from tests.helpers.network import Net
 from tests.helpers.streams import sliding
-from tests.ir.ops import test_hybrid, test_pairs, test_sequences, test_unsigned
+from tests.ir.ops import test_hybrid, test_sequences, test_unsigned
 from tests.ir.ops.classical import test_detection
 from tests.ir.ops.control import flows
-from tests.ir.ops.elementwise import test_quantize
+from tests.ir.ops.elementwise import pair_models, test_quantize
 from tests.ir.ops.elementwise import test_unary_math as test_functions
 from tests.ir.ops.indexing import test_gather as test_lookup
 from tests.ir.ops.indexing import test_scatter
@@ -170,14 +170,14 @@ def _moves(rng: Random) -> bytes:
 
 def _pairs(rng: Random) -> bytes:
     """Functions of two tensors and of more, of any type, of one shape or repeated."""
-    found = test_pairs.Model()
-    for layer in rng.sample(list(test_pairs.every_layer()), rng.randint(1, 4)):
+    found = pair_models.Model()
+    for layer in rng.sample(list(pair_models.every_layer()), rng.randint(1, 4)):
         shapes = rng.choice([((2, 3), (3,)), ((1, 4, 1), (3, 1, 5)), ((2, 3, 4), (2, 3, 4)), layer.shapes])
         alike = layer.kind in ("ATAN2", "PRELU") or (layer.kind, layer.dtype) == ("ADD", "int16")
         found.layer(layer if alike else replace(layer, shapes=shapes, constant=rng.choice((-1, -1, 0, 1))))
-    kind, shapes = rng.choice(test_pairs.SELECTIONS)
-    test_pairs.select(found.writer, kind, rng.choice(test_pairs.WIDTHS), shapes, rng.choice((-1, 0, 1, 2)))
-    test_pairs.add_n(found.writer, rng.choice(("int32", "float32")), rng.randint(2, 4))
+    kind, shapes = rng.choice(pair_models.SELECTIONS)
+    pair_models.select(found.writer, kind, rng.choice(pair_models.WIDTHS), shapes, rng.choice((-1, 0, 1, 2)))
+    pair_models.add_n(found.writer, rng.choice(("int32", "float32")), rng.randint(2, 4))
     return found.finish()
 
 

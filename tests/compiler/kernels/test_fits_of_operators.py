@@ -18,9 +18,10 @@ from tests.compiler.kernels.rooms import Case, Collection, Rooms
 from tests.frontends.features.postprocess import test_steps as test_decisions
 from tests.helpers import idioms
 from tests.helpers.support import examples, fuzzed
-from tests.ir.ops import test_pairs, test_places, test_real_bounds, test_sequences
+from tests.ir.ops import test_places, test_real_bounds, test_sequences
 from tests.ir.ops.classical import test_detection
 from tests.ir.ops.classical import test_distances_svm as test_vectors
+from tests.ir.ops.elementwise import pair_models
 from tests.ir.ops.elementwise import test_activations as test_unary
 from tests.ir.ops.elementwise import test_binary_integer as test_whole
 from tests.ir.ops.elementwise import test_float_math as test_angles
@@ -72,7 +73,7 @@ def models() -> Iterator[bytes]:
     yield test_functions.model(drawn(test_functions.words() | test_functions.bytes_(), 24), 2, 3, 4, 5)
     yield test_lookup.model(drawn(test_lookup.any_lookup(), 24))
     yield lstm_models.model(*drawn(lstm_models.any_kind(), 12))
-    yield test_pairs.every_kernel()
+    yield pair_models.every_kernel()
     yield test_reduce.model(*drawn(test_reduce.configs(), 40))
     yield test_scatter.model(drawn(test_scatter.KINDS, 30))
     yield test_sequences.model(*test_sequences.MANY)

@@ -44,7 +44,7 @@ from tests.helpers.network import FLOAT, SCALE, Net
 from tests.helpers.onnx_numbers import numbers
 from tests.helpers.streams import Variable
 from tests.helpers.support import HOST_DSP, HOST_FPU, HOST_HELIUM, needs, soaked
-from tests.ir.ops import test_pairs
+from tests.ir.ops.elementwise import pair_models
 from tests.ir.ops.features import test_scaling
 from tests.ir.ops.indexing import test_scatter
 from tests.ir.ops.matrix import test_blockwise
@@ -239,7 +239,7 @@ def cocktail() -> dict[str, tuple[bytes | Model, dict[str, Any]]]:
         "plain_trees": (provable.trees(), {"features": "int16", "kernels": ["0.1=forest"]}),
         "branches": (provable.trees(), {"kernels": ["0.1=forest_code"]}),
         "coded_branches": (provable.trees(), {"kernels": ["0.1=forest_coded"]}),
-        "pairs": (test_pairs.every_kernel(2, ("int8", "int32", "float32")), {}),
+        "pairs": (pair_models.every_kernel(2, ("int8", "int32", "float32")), {}),
         "numbers": (numbers(), {}),
         "blockwise": (test_blockwise.every_kernel(), {}),
         "vectors": (provable.vectors(), {}),
