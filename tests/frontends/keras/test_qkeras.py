@@ -23,8 +23,8 @@ from mote.base.errors import MoteError
 from mote.frontends import load
 from mote.frontends.keras.quantizers import described
 from mote.ir.graph.tensor import Array
+from tests.frontends.keras.keras2_models import Stored, evaluated, functional, h5_file, layer, of, taken
 from tests.frontends.keras.keras_files import keras_file
-from tests.frontends.keras.test_keras2_files import Stored, evaluated, functional, h5_file, layer, of, taken
 from tests.frontends.keras.test_keras_files import ODD, places
 from tests.helpers.support import examples
 
