@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 from tests.helpers.network import FLOAT, Net, Pair, Quant
+from tests.ir.ops.recurrent.lstm_models import Config as Lstm
+from tests.ir.ops.recurrent.lstm_models import model as lstm_model
 from tests.ir.ops.recurrent.test_gru import Gru
-from tests.ir.ops.recurrent.test_lstm import Config as Lstm
-from tests.ir.ops.recurrent.test_lstm import model as lstm_model
 
 Shape = tuple[int, ...]
 PROBABILITIES = {"int8": (1 / 256, -128), "int16": (1 / 32768, 0), "float32": FLOAT}

@@ -16,20 +16,20 @@ from tests.helpers.built import side_by_side
 from tests.helpers.flow import Flow
 from tests.helpers.network import FLOAT, Net, Quant
 from tests.helpers.streams import Variable
-from tests.ir.ops import test_hybrid, test_pairs, test_sequences, test_unsigned
+from tests.ir.ops import test_hybrid, test_sequences, test_unsigned
 from tests.ir.ops.classical import test_detection
 from tests.ir.ops.classical import test_distances_svm as test_vectors
-from tests.ir.ops.control import test_control_flow as test_control
-from tests.ir.ops.elementwise import test_quantize
+from tests.ir.ops.control import flows
+from tests.ir.ops.elementwise import pair_models, test_quantize
 from tests.ir.ops.elementwise import test_unary_math as test_functions
 from tests.ir.ops.features import test_filters, test_images, test_micro, test_motion, test_spectral
 from tests.ir.ops.learning import test_gaussian, test_linear, test_neighbors, test_one_class, test_prototypes
 from tests.ir.ops.matrix import test_batch_matmul, test_blockwise
 from tests.ir.ops.matrix import test_fully_connected_dynamic as test_projection
-from tests.ir.ops.recurrent import test_lstm, test_svdf
+from tests.ir.ops.recurrent import lstm_models, test_svdf
 from tests.ir.ops.reductions import test_along_axis as test_along
 from tests.ir.ops.reductions import test_normalize, test_reduce
-from tests.ir.ops.signal import test_audio_stateless as test_signal
+from tests.ir.ops.signal import signal_models
 from tests.ir.ops.signal import test_rfft2d as test_spectrum
 from tests.ir.ops.training import test_kernels as test_training
 from tests.ir.ops.training.integer import test_input_gradients as test_integer_gradients
@@ -115,10 +115,10 @@ def edges() -> bytes:
 def recurrent(dtype: str) -> bytes:
     """Layers that remember."""
     w = Writer("recurrent")
-    lstm = test_lstm.Config(dtype=dtype, inputs=3, cells=3, clips=(0.3, 0.3))
+    lstm = lstm_models.Config(dtype=dtype, inputs=3, cells=3, clips=(0.3, 0.3))
     every = replace(lstm, outputs=2, coupled=True, peepholes=True, normalized=True)
-    test_lstm.add_layer(w, 0, lstm)
-    test_lstm.add_layer(w, 1, every)
+    lstm_models.add_layer(w, 0, lstm)
+    lstm_models.add_layer(w, 1, every)
     svdf = test_svdf.Config(dtype=dtype, inputs=5, units=2, memory=3)
     test_svdf.add_layer(w, 2, svdf)
     if dtype == "int8":
@@ -216,7 +216,7 @@ def functions() -> bytes:
 
 def pairs() -> bytes:
     """Functions of two and more tensors, each in three types, of one shape and repeated."""
-    return test_pairs.every_kernel(3, ("int8", "int32", "float32"))
+    return pair_models.every_kernel(3, ("int8", "int32", "float32"))
 
 
 def conversions() -> bytes:
@@ -242,7 +242,7 @@ def picked_rows() -> bytes:
 
 def front() -> bytes:
     """An audio front end of few samples, and transforms of every radix and type."""
-    found = test_signal.Front()
+    found = signal_models.Front()
     x = found.input((1, 4))
     frames = found.framer(x, (1, 4), 6, 2, prefill=False)
     found.window(frames, (1, 2, 6), np.arange(6, dtype=np.int16) * 900)
@@ -397,14 +397,14 @@ def flow() -> bytes:
     net = Flow(3, "float32")
     x, flags = net.input(1, 3), [net.flag(), net.flag()]
     made = [net.like(x)]
-    net.choose(flags[0], [x], lambda b, t: [test_control.remembering(b, t[0])], test_control.keep, made)
-    count = test_control.shifted(2)
-    again = net.repeat([*flags, made[0]], test_control.first, lambda b, t: [*count(b, t), b.add(t[2], t[2])])
+    net.choose(flags[0], [x], lambda b, t: [flows.remembering(b, t[0])], flows.keep, made)
+    count = flows.shifted(2)
+    again = net.repeat([*flags, made[0]], flows.first, lambda b, t: [*count(b, t), b.add(t[2], t[2])])
     given = [net.constant(0, "int32"), again[2], made[0]]
     end = net.repeat(
         given,
-        lambda b, t: [test_control.less(b, t[0], b.constant(9, "int32"))],
-        lambda b, t: [test_control.one_more(b, t[0]), t[2], b.add(t[1], t[2])],
+        lambda b, t: [flows.less(b, t[0], b.constant(9, "int32"))],
+        lambda b, t: [flows.one_more(b, t[0]), t[2], b.add(t[1], t[2])],
     )
     return net.finish(end[1], end[2])
 
@@ -420,9 +420,9 @@ def hybrid() -> bytes:
     net.writer.axis = None
     found.append(net.fully_connected(net.flat(x), 3))
     test_svdf.add_layer(net.writer, 7, test_svdf.Config("float32", 2, inputs=5, units=2, memory=3))
-    normalized = test_lstm.Config("float32", inputs=2, cells=3, outputs=2, peepholes=True, normalized=True)
-    test_lstm.add_layer(net.writer, 8, normalized)
-    test_lstm.add_layer(net.writer, 9, test_lstm.Config("float32", time=2, inputs=2, cells=3, coupled=True))
+    normalized = lstm_models.Config("float32", inputs=2, cells=3, outputs=2, peepholes=True, normalized=True)
+    lstm_models.add_layer(net.writer, 8, normalized)
+    lstm_models.add_layer(net.writer, 9, lstm_models.Config("float32", time=2, inputs=2, cells=3, coupled=True))
     test_blockwise.add_every(net.writer, 10)
     return net.finish(*found)
 

@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -16,8 +15,7 @@ import pytest
 from mote.base import files
 from mote.base.errors import MoteError
 from mote.base.files import MANIFEST, temporary_folder, write_file, write_folder
-from mote.base.stopping import StoppedError, stopping, undisturbed
-from mote.hardware.toolchain.compilers import compile_or_raise
+from mote.base.stopping import StoppedError, stopping
 from tests.helpers.support import needs
 
 OLD = {"model.c": "old", "model.h": "old", "old_constants.h": "old", "part/a.h": "old"}
@@ -393,50 +391,9 @@ def test_a_full_temporary_folder_is_said() -> None:
         raise FileNotFoundError("a bug")
 
 
-@pytest.mark.parametrize("signum", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_signals_leave_no_temporary_folder(signum: signal.Signals) -> None:
-    with pytest.raises(StoppedError), stopping(), temporary_folder() as folder:
-        signal.raise_signal(signum)
-    assert not folder.exists()
-
-
-def test_signals_wait_for_what_must_not_be_torn() -> None:
-    done = False
-    with pytest.raises(StoppedError), stopping(), undisturbed():
-        signal.raise_signal(signal.SIGTERM)
-        done = True
-    assert done
-
-
-def test_work_that_must_not_be_torn_can_be_ended() -> None:
-    said = []
-    with pytest.raises(StoppedError), stopping(), undisturbed(lambda: said.append("end")):
-        signal.raise_signal(signal.SIGTERM)
-    assert said == ["end"]
-
-
 def test_a_signal_while_a_project_is_written(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(files, "_carry", lambda *_: signal.raise_signal(signal.SIGTERM))
     before = texts(place)
     with pytest.raises(StoppedError), stopping():
         write_folder(str(place), NEW)
     assert texts(place) == before and list(place.parent.iterdir()) == [place]
-
-
-def test_compilers_leave_their_files_in_our_folder(tmp_path: Path) -> None:
-    """One that is killed has no time to delete them."""
-    compile_or_raise(["sh", "-c", "echo x > $TMPDIR/made"], tmp_path, "a compiler")
-    assert (tmp_path / "made").exists()
-
-
-def test_a_command_that_is_stopped_leaves_nothing(tmp_path: Path) -> None:
-    """Stopped while the model is built and run, by the signal that systems stop programs with."""
-    command = [sys.executable, "-m", "mote", "verify", "models/digits.tflite", "--inputs", "3000"]
-    root = Path(__file__).parents[2]
-    process = subprocess.Popen(command, cwd=root, env={**os.environ, "TMPDIR": str(tmp_path)}, stderr=subprocess.PIPE)
-    while not list(tmp_path.iterdir()) and process.poll() is None:
-        time.sleep(0.01)
-    process.terminate()
-    _, said = process.communicate(timeout=60)
-    assert process.returncode == 128 + signal.SIGTERM and b"Traceback" not in said
-    assert list(tmp_path.iterdir()) == []

@@ -14,20 +14,20 @@ from tests.frontends.tflite import test_storage
 from tests.helpers import idioms
 from tests.helpers.network import Net
 from tests.helpers.streams import sliding
-from tests.ir.ops import test_hybrid, test_pairs, test_sequences, test_unsigned
+from tests.ir.ops import test_hybrid, test_sequences, test_unsigned
 from tests.ir.ops.classical import test_detection
-from tests.ir.ops.control import test_control_flow as test_control
-from tests.ir.ops.elementwise import test_quantize
+from tests.ir.ops.control import flows
+from tests.ir.ops.elementwise import pair_models, test_quantize
 from tests.ir.ops.elementwise import test_unary_math as test_functions
 from tests.ir.ops.indexing import test_gather as test_lookup
 from tests.ir.ops.indexing import test_scatter
 from tests.ir.ops.matrix import test_batch_matmul, test_blockwise
 from tests.ir.ops.matrix import test_fully_connected_dynamic as test_projection
 from tests.ir.ops.moves import test_strided as test_walk
-from tests.ir.ops.recurrent import test_gru, test_lstm, test_svdf
+from tests.ir.ops.recurrent import lstm_models, test_gru, test_svdf
 from tests.ir.ops.reductions import test_along_axis as test_along
 from tests.ir.ops.reductions import test_normalize, test_reduce
-from tests.ir.ops.signal import test_audio_stateless as test_signal
+from tests.ir.ops.signal import signal_models
 from tests.ir.ops.signal import test_rfft2d as test_spectrum
 from tests.ir.ops.windows import test_conv3d
 
@@ -71,7 +71,7 @@ def base(rng: Random) -> tuple[str, bytes]:
     if name == "fused":
         return name, _fused(rng)
     if name == "lstm":
-        return name, test_lstm.model(_lstm(rng, seed))
+        return name, lstm_models.model(_lstm(rng, seed))
     if name == "svdf":
         dtype, batch, state = rng.choice(("int8", "float32")), rng.randint(1, 2), rng.choice(("int8", "int16"))
         return name, test_svdf.model(test_svdf.Config(dtype, batch, seed=seed, state=state))
@@ -107,7 +107,7 @@ def base(rng: Random) -> tuple[str, bytes]:
     if name == "pairs":
         return name, _pairs(rng)
     if name == "flow":
-        return name, rng.choice((test_control.tangled(seed, rng.choice(("int8", "float32"))), test_control.counters()))
+        return name, rng.choice((flows.tangled(seed, rng.choice(("int8", "float32"))), flows.counters()))
     if name == "wide":
         return name, _wide(rng)
     if name == "attention":
@@ -170,14 +170,14 @@ def _moves(rng: Random) -> bytes:
 
 def _pairs(rng: Random) -> bytes:
     """Functions of two tensors and of more, of any type, of one shape or repeated."""
-    found = test_pairs.Model()
-    for layer in rng.sample(list(test_pairs.every_layer()), rng.randint(1, 4)):
+    found = pair_models.Model()
+    for layer in rng.sample(list(pair_models.every_layer()), rng.randint(1, 4)):
         shapes = rng.choice([((2, 3), (3,)), ((1, 4, 1), (3, 1, 5)), ((2, 3, 4), (2, 3, 4)), layer.shapes])
         alike = layer.kind in ("ATAN2", "PRELU") or (layer.kind, layer.dtype) == ("ADD", "int16")
         found.layer(layer if alike else replace(layer, shapes=shapes, constant=rng.choice((-1, -1, 0, 1))))
-    kind, shapes = rng.choice(test_pairs.SELECTIONS)
-    test_pairs.select(found.writer, kind, rng.choice(test_pairs.WIDTHS), shapes, rng.choice((-1, 0, 1, 2)))
-    test_pairs.add_n(found.writer, rng.choice(("int32", "float32")), rng.randint(2, 4))
+    kind, shapes = rng.choice(pair_models.SELECTIONS)
+    pair_models.select(found.writer, kind, rng.choice(pair_models.WIDTHS), shapes, rng.choice((-1, 0, 1, 2)))
+    pair_models.add_n(found.writer, rng.choice(("int32", "float32")), rng.randint(2, 4))
     return found.finish()
 
 
@@ -241,7 +241,7 @@ def _wide(rng: Random) -> bytes:
 
 def _front(rng: Random) -> bytes:
     """A few Signal operators of TFLite Micro, one after another and beside each other."""
-    front, size = test_signal.Front(), rng.choice((8, 12, 16))
+    front, size = signal_models.Front(), rng.choice((8, 12, 16))
     x = front.input((1, 4))
     frames = front.framer(x, (1, 4), size, 2, prefill=rng.random() < 0.5)
     front.overlap_add(frames, (1, 2, size), 2)
@@ -281,9 +281,9 @@ def _bundled(name: str) -> bytes:
     return (MODELS / f"{name}.tflite").read_bytes()
 
 
-def _lstm(rng: Random, seed: int) -> test_lstm.Config:
+def _lstm(rng: Random, seed: int) -> lstm_models.Config:
     """LiteRT on Arm has other code for 8 cells or more, which rounds differently where there is a projection."""
-    plain = test_lstm.Config(rng.choice(("int8", "float32")), time=rng.randint(1, 3), inputs=4, cells=5, seed=seed)
+    plain = lstm_models.Config(rng.choice(("int8", "float32")), time=rng.randint(1, 3), inputs=4, cells=5, seed=seed)
     return replace(plain, outputs=rng.choice((0, 3)), coupled=rng.random() < 0.3, normalized=rng.random() < 0.3)
 
 

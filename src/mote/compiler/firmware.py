@@ -123,8 +123,8 @@ def several_firmware(models: Sequence[Compiled], *projects: Project) -> Firmware
 
 
 def stack_of(elf: Path, learning: Sequence[str]) -> int:
-    """Worst-case bytes of stack of a model: in an inference, without the harness, and in the functions that learn a
-    sample, which run an inference in a frame of their own."""
+    """Worst-case bytes of stack of a model: the larger of an inference, without the harness, and of the functions that
+    learn a sample, which run an inference from a frame of their own."""
     worst = toolchain.worst_stack(elf, "harness_run")
     return max(worst.size - worst.chain[0].size, *(toolchain.worst_stack(elf, name).size for name in learning), 0)
 

@@ -16,7 +16,7 @@ from mote.frontends.tflite.writer import Writer
 from tests.compiler.kernels.c_harness import KERNELS
 from tests.compiler.kernels.families import FAMILIES
 from tests.helpers.support import HOST_AVR, check, emulated, exact_on, examples, needs, needs_litert, soaked
-from tests.ir.ops.control.test_control_flow import branches
+from tests.ir.ops.control.flows import branches
 
 pytestmark = needs_litert
 DIGITS = Path(__file__).parents[3] / "models" / "digits.tflite"

@@ -103,5 +103,6 @@ def test_what_is_beaten_is_not_packed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(catalogue, "KERNELS", tuple(map(watched, catalogue.KERNELS)))
     for features, names in ((PORTABLE, ["mul"]), (DSP, ["mul4"])):
         found = catalogue.candidates(View(graph, tuple(graph.ops)), features)
-        assert [k.family for k in found] == packed == names
+        assert [k.family for k in found] == names
+        assert [name for name in packed if name != "lut"] == names  # which refuses two computed operands
         packed.clear()

@@ -18,9 +18,10 @@ from tests.compiler.kernels.rooms import Case, Collection, Rooms
 from tests.frontends.features.postprocess import test_steps as test_decisions
 from tests.helpers import idioms
 from tests.helpers.support import examples, fuzzed
-from tests.ir.ops import test_pairs, test_places, test_real_bounds, test_sequences
+from tests.ir.ops import test_places, test_real_bounds, test_sequences
 from tests.ir.ops.classical import test_detection
 from tests.ir.ops.classical import test_distances_svm as test_vectors
+from tests.ir.ops.elementwise import pair_models
 from tests.ir.ops.elementwise import test_activations as test_unary
 from tests.ir.ops.elementwise import test_binary_integer as test_whole
 from tests.ir.ops.elementwise import test_float_math as test_angles
@@ -30,11 +31,11 @@ from tests.ir.ops.indexing import test_gather as test_lookup
 from tests.ir.ops.indexing import test_scatter
 from tests.ir.ops.learning import test_gaussian, test_linear, test_neighbors, test_one_class, test_prototypes
 from tests.ir.ops.matrix import test_batch_matmul, test_blockwise
-from tests.ir.ops.recurrent import test_lstm, test_svdf
+from tests.ir.ops.recurrent import lstm_models, test_svdf
 from tests.ir.ops.recurrent import test_sequences as test_recurrent
 from tests.ir.ops.reductions import test_along_axis as test_along
 from tests.ir.ops.reductions import test_reduce
-from tests.ir.ops.signal import test_audio_stateless as test_signal
+from tests.ir.ops.signal import signal_models
 from tests.ir.ops.signal import test_rfft2d as test_spectrum
 from tests.ir.ops.training import test_kernels as test_training
 from tests.ir.ops.training.integer import test_input_gradients as test_integer_gradients
@@ -71,12 +72,12 @@ def models() -> Iterator[bytes]:
     yield test_detection.model(*drawn(test_detection.configs(), 6))
     yield test_functions.model(drawn(test_functions.words() | test_functions.bytes_(), 24), 2, 3, 4, 5)
     yield test_lookup.model(drawn(test_lookup.any_lookup(), 24))
-    yield test_lstm.model(*drawn(test_lstm.any_kind(), 12))
-    yield test_pairs.every_kernel()
+    yield lstm_models.model(*drawn(lstm_models.any_kind(), 12))
+    yield pair_models.every_kernel()
     yield test_reduce.model(*drawn(test_reduce.configs(), 40))
     yield test_scatter.model(drawn(test_scatter.KINDS, 30))
     yield test_sequences.model(*test_sequences.MANY)
-    yield test_signal.everything()
+    yield signal_models.everything()
     yield test_spectrum.model(*test_spectrum.MANY)
     yield test_svdf.model(*drawn(test_svdf.configs(states=("int8", "int16")), 12))
     yield test_unary.model(*drawn(test_unary.configs(), 24))

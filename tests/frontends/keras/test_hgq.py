@@ -13,8 +13,8 @@ import mote
 from mote.base.errors import MoteError
 from mote.frontends import load
 from mote.ir.graph.tensor import Array
+from tests.frontends.keras.keras2_models import evaluated
 from tests.frontends.keras.keras_files import called, functional, given, keras_file, tensor
-from tests.frontends.keras.test_keras2_files import evaluated
 from tests.frontends.keras.test_qkeras import convolved
 
 RNG = np.random.default_rng(17)

@@ -14,8 +14,8 @@ from mote.base.errors import MoteError
 from mote.frontends import load
 from mote.frontends.keras.quantizers import described
 from mote.ir.graph.tensor import Array
+from tests.frontends.keras.keras2_models import evaluated
 from tests.frontends.keras.keras_files import called, functional, given, keras_file, tensor
-from tests.frontends.keras.test_keras2_files import evaluated
 from tests.frontends.keras.test_qkeras import convolved, grid
 
 CONV = {"kernel_size": [3, 3], "strides": [1, 1], "padding": "valid", "groups": 1, "use_bias": True, "mask": None}

@@ -18,7 +18,7 @@ from mote.hardware.toolchain import Compiler, Frame, Mode, worst_stack
 from mote.hardware.toolchain.machine_code import read_code
 from mote.hardware.toolchain.stack import _Walk
 from tests.hardware.toolchain import fake_model as fake
-from tests.hardware.toolchain.test_toolchain import CASES, CORES, QUICK, compiler_for, emulator_for
+from tests.hardware.toolchain.fake_builds import CASES, CORES, QUICK, compiler_for, emulator_for
 from tests.helpers.support import soaked
 
 MODELS = Path(__file__).parents[3] / "models"

@@ -19,7 +19,7 @@ from mote.frontends.tflite.writer import NO_TENSOR, Level, SparsityParameters, W
 from mote.ir.graph.tensor import Shape
 from tests.helpers.network import Net
 from tests.helpers.support import check_numpy, emulated, needs_litert
-from tests.ir.ops.recurrent import test_lstm, test_svdf
+from tests.ir.ops.recurrent import lstm_models, test_svdf
 
 pytestmark = needs_litert
 
@@ -84,10 +84,10 @@ def recurrent(expanded: bool) -> bytes:
     w = Small(expanded, named="p")
     test_svdf.add_layer(w, 0, test_svdf.Config("float32", 2, rank=2))
     test_svdf.add_layer(w, 1, test_svdf.Config("float32", 1, rank=1, bias=False, activation="NONE"))
-    plain = test_lstm.Config("float32", time=2, inputs=4, cells=5)
-    test_lstm.add_layer(w, 2, plain)
-    test_lstm.add_layer(
-        w, 3, test_lstm.Config("float32", 2, 2, 3, 4, 3, True, True, True, True, clips=(0.4, 0.3), seed=2)
+    plain = lstm_models.Config("float32", time=2, inputs=4, cells=5)
+    lstm_models.add_layer(w, 2, plain)
+    lstm_models.add_layer(
+        w, 3, lstm_models.Config("float32", 2, 2, 3, 4, 3, True, True, True, True, clips=(0.4, 0.3), seed=2)
     )
     return w.finish()
 
@@ -212,5 +212,5 @@ def test_float_convolution_beside_an_lstm() -> None:
     """Both have a function for dot products."""
     net = Net(1, "float32")
     y = net.conv(net.input(1, 4, 4, 2), 3)
-    test_lstm.add_layer(net.writer, 7, test_lstm.Config("float32", cells=3))
+    lstm_models.add_layer(net.writer, 7, lstm_models.Config("float32", cells=3))
     assert verify(compile(net.finish(y)), 1, sanitize=True).passed

@@ -17,7 +17,7 @@ from mote.bench.pictures.memory import MemoryMap, ring
 from mote.bench.pictures.text import arena_maps
 from mote.frontends.tflite.writer import Writer
 from tests.helpers.network import Net
-from tests.ir.ops.control import test_control_flow as test_control
+from tests.ir.ops.control import flows
 from tests.ui.cli.test_cli import DIGITS, ROOT, mote, snapshot
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -236,7 +236,7 @@ def test_errors(options: tuple[str, ...], reason: str, capsys: pytest.CaptureFix
 
 def test_what_is_inside_of_control_flow(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     path = str(tmp_path / "loops.tflite")
-    Path(path).write_bytes(test_control.counting(5))
+    Path(path).write_bytes(flows.counting(5))
     known, asked = json.loads(mote(capsys, "plan", path, "--json")[1])["operators"][-2:]
     (body,) = known["bodies"]
     assert body["turns"] == 5 and [x["op"] for x in body["operators"]] == ["CONV_2D", "DEPTHWISE_CONV_2D", "CONV_2D"]

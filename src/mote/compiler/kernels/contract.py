@@ -152,7 +152,7 @@ class Call(StrEnum):
 
 @dataclass(frozen=True)
 class Coding:
-    """Amount of weight decoding that a kernel for entropy-coded weights does in one call (`pack/weights/coding.py`)."""
+    """Counts of the decoding in one call of a kernel for entropy-coded weights (`pack/weights/coding.py`)."""
 
     symbols: int
     """Number of code symbols that are decoded."""

@@ -45,7 +45,8 @@ class Planner:
 
     @property
     def _policies(self) -> int:
-        """Number of `rates` that policies use: plans at these must not be faster than the result."""
+        """Number of `rates` up to that of the balanced policy: plans at all of these are searched, so that no policy
+        finds a faster plan within the budgets."""
         return sum(rate <= RATES[Policy.BALANCED] for rate in self.rates)
 
     @cached_property

@@ -55,7 +55,7 @@ class LearningTask:
     steps: str = ""
     """Preprocessing steps from a raw sample to the model's input: standardization or an audio front end."""
     front_end: str = ""
-    """The audio front end of `steps`: a decision of the search."""
+    """Name of the audio front end that `steps` begin with, which a search chooses; empty: there is none."""
     device_steps: str = ""
     """Preprocessing steps that the device runs, as `mote compile --preprocess` takes them."""
     scale: float = 1.0

@@ -44,11 +44,11 @@ from tests.helpers.network import FLOAT, SCALE, Net
 from tests.helpers.onnx_numbers import numbers
 from tests.helpers.streams import Variable
 from tests.helpers.support import HOST_DSP, HOST_FPU, HOST_HELIUM, needs, soaked
-from tests.ir.ops import test_pairs
+from tests.ir.ops.elementwise import pair_models
 from tests.ir.ops.features import test_scaling
 from tests.ir.ops.indexing import test_scatter
 from tests.ir.ops.matrix import test_blockwise
-from tests.ir.ops.recurrent import test_lstm, test_svdf
+from tests.ir.ops.recurrent import lstm_models, test_svdf
 
 WARNINGS = ("-Wall", "-Wextra", "-Wconversion", "-pedantic", "-Werror")
 BIG_ENDIAN = "mips-linux-gnu-gcc"
@@ -221,7 +221,7 @@ def patched(*which: int) -> Model:
 @cache
 def cocktail() -> dict[str, tuple[bytes | Model, dict[str, Any]]]:
     """Models that use every kernel, with the options that bring that about."""
-    lstm, svdf = test_lstm.Config, test_svdf.Config
+    lstm, svdf = lstm_models.Config, test_svdf.Config
     dsp = {"target": HOST_DSP, "optimize": "speed"}
     return {
         "tuned": (images(Net()), dsp | {"kernels": TUNED}),
@@ -235,9 +235,9 @@ def cocktail() -> dict[str, tuple[bytes | Model, dict[str, Any]]]:
         "rings": (frames(Net(7)), {"stream": 1, "target": HOST_DSP}),
         "columns": (frames(Net(8)), dsp),
         "mixed": (mixed(), {}),
-        "lstm": (test_lstm.model(lstm("int8"), lstm("float32")), {}),
+        "lstm": (lstm_models.model(lstm("int8"), lstm("float32")), {}),
         "svdf": (test_svdf.model(svdf(), svdf(state="int8", zeros=(3, -128, 9)), svdf("float32")), {}),
-        "lstm_pairs": (test_lstm.model(lstm("int8")), dsp),
+        "lstm_pairs": (lstm_models.model(lstm("int8")), dsp),
         "svdf_pairs": (test_svdf.model(svdf(), svdf(state="int8", zeros=(3, -128, 9))), dsp),
         "variable": (variable(Net(9)), {}),
         "moves": (test_scatter.every(), {}),
@@ -249,7 +249,7 @@ def cocktail() -> dict[str, tuple[bytes | Model, dict[str, Any]]]:
         "plain_trees": (provable.trees(), {"features": "int16", "kernels": ["0.1=forest"]}),
         "branches": (provable.trees(), {"kernels": ["0.1=forest_code"]}),
         "coded_branches": (provable.trees(), {"kernels": ["0.1=forest_coded"]}),
-        "pairs": (test_pairs.every_kernel(2, ("int8", "int32", "float32")), {}),
+        "pairs": (pair_models.every_kernel(2, ("int8", "int32", "float32")), {}),
         "numbers": (numbers(), {}),
         "blockwise": (test_blockwise.every_kernel(), {}),
         "vectors": (provable.vectors(), {}),

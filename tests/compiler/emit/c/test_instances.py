@@ -31,7 +31,7 @@ from tests.compiler.passes.test_stream import wake_word
 from tests.compiler.plan.test_several_memories import board
 from tests.helpers.network import Net
 from tests.helpers.support import emulated, soaked
-from tests.ir.ops.control.test_control_flow import loops, memories
+from tests.ir.ops.control.flows import loops, memories
 
 Model = Path | Callable[[], bytes]
 

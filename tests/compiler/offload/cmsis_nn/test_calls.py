@@ -25,8 +25,8 @@ from mote.ir.ops.recurrent.lstm import LstmLayer
 from tests.compiler.offload.cmsis_nn.layers import MODELS, random_layers
 from tests.helpers.network import Net
 from tests.helpers.support import examples, needs_litert, varied
-from tests.ir.ops.recurrent.test_lstm import Config
-from tests.ir.ops.recurrent.test_lstm import model as lstm_model
+from tests.ir.ops.recurrent.lstm_models import Config
+from tests.ir.ops.recurrent.lstm_models import model as lstm_model
 
 pytestmark = needs_litert
 

@@ -134,7 +134,7 @@ SINGLES: Mapping[type[Op], Callable[[type[Op]], Single]] = {
 
 
 def test_every_family_is_tried() -> None:
-    """Those that are written as operators of their own are tried in `test_composites`."""
+    """Those that are written as operators of their own are tried in `composites`."""
     assert set(SINGLES) == {kind for kind, family in FAMILIES.items() if family.rule is not Rule.COMPOSITE}
 
 

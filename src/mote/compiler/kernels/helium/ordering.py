@@ -17,7 +17,8 @@ from typing import Literal, NamedTuple
 Pipe = Literal["memory", "multiply", "rest"]
 PIPES: tuple[Pipe, ...] = ("memory", "multiply", "rest")
 WORK, FEWEST, MOST = 2400, 6, 24
-"""Partial schedules that are extended: over all lengths together, and at least and at most for each length."""
+"""Beam width: number of partial schedules that are extended, in the whole search, and at least and at most for each
+number of instructions scheduled."""
 AHEAD = 20
 """Instructions, in source order, that are considered as the next one."""
 LATENCY = 2

@@ -46,7 +46,8 @@ class DisassembledStream(Record):
 
     @property
     def about(self) -> tuple[str, ...]:
-        """Lines about the hardware, and the bytes that the stream accesses."""
+        """Header lines of the listing: the hardware, the address ranges that the stream reads and writes, and whether
+        it may access them."""
         verdicts = {None: (), "": ("  all of it is memory of the stream",)}
         return (*heading(self.stream, self.commands), *verdicts.get(self.refused, (f"  refused: {self.refused}",)))
 

@@ -13,7 +13,8 @@ from mote.ir.ops.reductions.layer_norm import BIAS, SCALE, Standardize
 
 
 def apart(graph: Graph, learned: Collection[int]) -> Graph:
-    """The graph in which such normalizations are followed by a product and a sum, which replace scale and bias."""
+    """The graph in which a product and a sum follow each normalization whose scale or bias is in `learned`, and replace
+    them."""
     tensors = dict(graph.tensors)
     fresh = count(graph.fresh_id())
 

@@ -38,8 +38,8 @@ def order(
     sensitivities: Mapping[int, float],
     prices: Mapping[int, float],
 ) -> list[RemovalStep]:
-    """Orders channel groups for removal; of each family at least `unit_of` groups stay. `prices` are operator costs by
-    output tensor."""
+    """The steps of removal, those with the least loss per saving first. The last channels of each family stay: four or
+    one, as many as are removed at once (`unit_of`). `prices`: each operator's cost by its output tensor."""
     layers = [(op, op.outputs[0]) for op in float_layers(graph)]
     readers = [_Reader.of(graph, op, groups, grams[y], sensitivities[y]) for op, y in layers]
     costs = _Costs(graph, groups, prices)
@@ -69,7 +69,7 @@ def _cheapest(families: Iterable[Sequence[int]], losses: Reals) -> Iterator[tupl
 
 
 def unit_of(count: int) -> int:
-    """Channels removed at once: four if `count` is a multiple of four, else one."""
+    """Number of channels that are removed at once from `count`: four if it is a multiple of four, else one."""
     return FOURS if count % FOURS == 0 else 1
 
 

@@ -23,6 +23,7 @@ class Blocks:
     columns: int
     """Input bytes of a line that the blocks of four consume."""
     line: int
+    """Bytes of a line: an input row of one channel, with its padding."""
 
 
 def blocks3(view: View, present: list[int]) -> Blocks | None:

@@ -25,11 +25,12 @@ ROWS = 2
 
 @dataclass(frozen=True)
 class Two:
-    """How two output rows are computed: the block decomposition, the line in bytes, the channels, and a name for the
-    code."""
+    """How two output rows are computed at once."""
 
     shape: Shape
+    """Decomposition of an output row into blocks of outputs."""
     line: int
+    """Bytes of an input row of one channel, with its padding."""
     channels: int
     name: str
     """Identifies all that the code depends on, apart from weights and constants."""

@@ -277,7 +277,7 @@ def shared_instances(form: GemmForm, taps: int, *, added: bool = False) -> tuple
 
 
 def _slower(source: PixelBytes, cycles: float) -> float:
-    """Factor by which products take longer with that many additional cycles for each sum."""
+    """Factor by which products take longer if each accumulation over the inputs of pixels takes `cycles` more."""
     return 1 + cycles / (STEP_CYCLES * source.steps)
 
 

@@ -25,9 +25,9 @@ MOST_RIGHT = 46
 
 
 MOST_FIXED = 1 << 31
-"""Exclusive limit for the accumulator that produces a constant channel's result."""
+"""Exclusive limit for the start value of accumulators in constant channels (`HighScale.fixed`)."""
 UNIT = 1 << 30
-"""Multiplier of constant channels."""
+"""Multiplier of constant channels, whose accumulators are then shifted to the result."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,8 +41,8 @@ class HighScale:
     low: int
     high: int
     fixed: NDArray[np.bool_]
-    """Channels with the same result for all inputs, whose weights are replaced by zeros: channels that training has
-    left without weights have scales far from the others'."""
+    """Constant channels: those with the same result for all inputs. Their weights are replaced by zeros, and `bias`
+    gives the result, as channels that training has left without weights have scales far from the others'."""
 
     def weights(self, weights: Ints, axis: int) -> Ints:
         """The weights that the kernel multiplies: zero for constant channels. `axis`: the output channels."""

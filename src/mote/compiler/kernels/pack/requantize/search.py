@@ -180,7 +180,8 @@ def search(
 def room_of(
     stairs: Staircase, factor: int, shift: int, mult: int, product_form: ProductForm, limits: tuple[int, int]
 ) -> tuple[int, int]:
-    """Lower and upper bound of c for which all steps are exact; there is none if lower > upper."""
+    """Lower and upper bound of c (`_ScaledSums.bounds`) for which all steps are exact; there is no such c if lower >
+    upper."""
     return _ScaledSums(factor, mult, shift, product_form, limits).bounds(stairs)
 
 
@@ -244,8 +245,8 @@ class _ScaledSums:
         return None
 
     def bounds(self, stairs: Staircase) -> tuple[int, int]:
-        """Lower and upper bound of c for which all steps are exact. Saturated outputs need no bound; a missing bound is
-        set near the other one."""
+        """Lower and upper bound of c = offset * mult + (add << bits of the product form) for which all steps are
+        exact. Saturated outputs need no bound; a missing bound is set near the other one."""
         values, reached_at, others, missed_at = stairs.corners(self.limits)
         bits, one = self.product_form.bits + self.shift, self.product_form.one
         at_least = (values << bits) - reached_at * self.factor * self.mult

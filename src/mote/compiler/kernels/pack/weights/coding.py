@@ -38,22 +38,31 @@ BEHIND = 3
 
 @dataclass(frozen=True)
 class ZeroRuns:
-    """Coding of zero runs: class position, bits of the length, and the shortest run coded."""
+    """How runs of zeros are coded: all of them share one class of codewords."""
 
     at: int
+    """Index of that class: the number of zeros before the one in its codewords."""
     bits: int
+    """Number of bits after the class prefix, which hold the length of the run."""
     shortest: int
+    """Minimum length of a run; zeros of shorter ones are coded as values."""
 
 
 @dataclass(frozen=True, eq=False)
 class Code:
-    """Coded weights; `symbols` is the number of codewords."""
+    """Coded weights, with the tables that decode them."""
 
     bits: NDArray[np.uint8]
+    """The codewords as a bit stream."""
     values: NDArray[np.int8]
+    """The distinct values, most frequent first."""
     classes: NDArray[np.int16]
+    """For each class: 32 less the length of its codewords, plus 32 times what is added to a codeword, without the zeros
+    before its one, for the index of its value."""
     run: int
+    """Index of the class of zero runs; -1: there is none."""
     symbols: int
+    """Number of codewords."""
 
     @property
     def nbytes(self) -> int:

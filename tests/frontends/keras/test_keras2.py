@@ -4,7 +4,6 @@ needed."""
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from functools import reduce
 from io import BytesIO
@@ -18,91 +17,29 @@ from hypothesis import given as drawn
 from hypothesis import settings
 from hypothesis import strategies as st
 
-h5py = pytest.importorskip("h5py")
-
 import mote
 from mote.base.errors import MoteError
 from mote.frontends import Format, Source, load, source_of
 from mote.frontends.keras import archive, read
 from mote.ir.graph.tensor import Array
+from tests.frontends.keras.keras2_models import (
+    Stored,
+    affine,
+    close,
+    dense,
+    evaluated,
+    functional,
+    h5_file,
+    layer,
+    of,
+    some,
+    taken,
+)
 from tests.frontends.keras.keras_files import keras_file
 from tests.frontends.keras.test_keras_files import ODD, places
 from tests.helpers.support import examples
 
-Stored = Mapping[str, Sequence[tuple[str, Array]]]
-"""The weights of each layer, in order, by the names that Keras 2 gives them."""
-RNG = np.random.default_rng(7)
-
-
-def some(*shape: int, low: float = -1.0) -> Array:
-    return RNG.uniform(low, 1.0, shape).astype(np.float32)
-
-
-def layer(kind: str, name: str, *nodes: Any, **options: Any) -> dict[str, Any]:
-    """A layer, and what it is called with."""
-    said: dict[str, Any] = {
-        "class_name": kind,
-        "config": {"name": name, "trainable": True, "dtype": "float32", **options},
-    }
-    return said | ({"name": name, "inbound_nodes": list(nodes)} if nodes else {})
-
-
-def taken(name: str, *shape: int) -> dict[str, Any]:
-    options = {"batch_input_shape": [None, *shape], "dtype": "float32", "sparse": False, "ragged": False, "name": name}
-    return {"class_name": "InputLayer", "config": options, "name": name, "inbound_nodes": []}
-
-
-def functional(
-    layers: Sequence[Any], inputs: Sequence[str], outputs: Sequence[Any], name: str = "model"
-) -> dict[str, Any]:
-    ends = [x if isinstance(x, list) else [x, 0, 0] for x in outputs]
-    options = {"name": name, "layers": list(layers), "input_layers": [[x, 0, 0] for x in inputs], "output_layers": ends}
-    return {"class_name": "Functional", "config": options}
-
-
-def of(layer_name: str, call: int = 0, place: int = 0, **kwargs: Any) -> list[Any]:
-    return [layer_name, call, place, kwargs]
-
-
-def h5_file(config: Any, layers: Stored, version: str = "2.13.1", *, parts: int = 1) -> bytes:
-    """The file, whose lists of names are in one attribute or in several."""
-    file = BytesIO()
-    with h5py.File(file, "w") as made:
-        made.attrs["backend"], made.attrs["keras_version"] = "tensorflow", version
-        made.attrs["model_config"] = json.dumps(config)
-        group = made.create_group("model_weights")
-        names = [name.encode() for name in layers]
-        for i in range(parts):
-            group.attrs["layer_names" + (str(i) if parts > 1 else "")] = names[i::parts]
-        for name, stored in layers.items():
-            inside = group.create_group(name)
-            inside.attrs["weight_names"] = [weight.encode() for weight, _ in stored]
-            for weight, value in stored:
-                inside[weight] = value
-        made["optimizer_weights/iterations:0"] = 3
-    return file.getvalue()
-
-
-def dense(name: str, inputs: int, units: int, scope: str = "") -> list[tuple[str, Array]]:
-    return [(f"{scope}{name}/kernel:0", some(inputs, units)), (f"{scope}{name}/bias:0", some(units))]
-
-
-def affine(x: Array, stored: Sequence[tuple[str, Array]]) -> Array:
-    found: Array = x @ stored[0][1] + stored[1][1]
-    return found
-
-
-def evaluated(data: bytes, *inputs: Array) -> list[Array]:
-    """What the graph that is read computes, by NumPy."""
-    graph = load(data)
-    values = graph.evaluate(dict(zip(graph.inputs, inputs, strict=True)))
-    return [values[t] for t in graph.outputs]
-
-
-def close(found: Array, wanted: Array) -> None:
-    np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-5)
-
-
+h5py = pytest.importorskip("h5py")
 SMALL = {
     "class_name": "Sequential",
     "config": {
@@ -341,11 +278,16 @@ def linked(kind: Any) -> bytes:
     return file.getvalue()
 
 
+def single(made: dict[str, Any]) -> bytes:
+    """A network of this layer alone, which has no weights in the file."""
+    return h5_file(functional([taken("x", 4), made], ["x"], [made["name"]]), {})
+
+
 DEEP = reduce(lambda inside, _: {"class_name": "Sequential", "config": {"layers": [inside]}}, range(60), SMALL)
 
 
 @pytest.mark.parametrize(
-    ("data", "said"),
+    ("data", "error"),
     [
         (attributes(layer_names=[b"a"]), "holds weights without the network\n.*model.load_weights"),
         (attributes(other=1), "an HDF5 file, but not a Keras model"),
@@ -358,28 +300,20 @@ DEEP = reduce(lambda inside, _: {"class_name": "Sequential", "config": {"layers"
         (h5_file(SMALL, WEIGHTS, "1.2.2"), "saved by Keras 1.2.2(.|\n)*tf_keras"),
         (h5_file({"class_name": "Sequential", "config": [3]}, {}), "a layer is not described"),
         (h5_file(DEEP, WEIGHTS), "bodies inside of one another"),
+        (single(layer("Mine", "own", [of("x")])), "Mine is a custom class"),
         (
-            h5_file(functional([taken("x", 4), layer("Mine", "own", [of("x")])], ["x"], ["own"]), {}),
-            "Mine is a custom class",
-        ),
-        (
-            h5_file(
-                functional([taken("x", 4), layer("TFOpLambda", "f", of("x"), function="sparse.add")], ["x"], ["f"]), {}
-            ),
+            single(layer("TFOpLambda", "f", of("x"), function="sparse.add")),
             "the function tf.sparse.add is not supported",
         ),
-        (
-            h5_file(functional([taken("x", 4), layer("LSTM", "r", [of("x")], time_major=True)], ["x"], ["r"]), {}),
-            "time_major",
-        ),
+        (single(layer("LSTM", "r", [of("x")], time_major=True)), "time_major"),
     ],
 )
-def test_what_cannot_be_read_is_named(data: bytes, said: str, tmp_path: Path) -> None:
+def test_errors(data: bytes, error: str, tmp_path: Path) -> None:
     path = tmp_path / "model.h5"
     path.write_bytes(data)
-    with pytest.raises(MoteError, match=said) as error:
+    with pytest.raises(MoteError, match=error) as found:
         load(path)
-    assert str(path) in error.value.where
+    assert str(path) in found.value.where
 
 
 def test_texts_that_share_bytes_are_not_copied_many_times(monkeypatch: pytest.MonkeyPatch) -> None:
