@@ -172,10 +172,10 @@ def test_columns(zero: int) -> None:
 
 def test_rows_of_several_outputs_one_by_one_where_flash_counts() -> None:
     g = graph(Layer("DEPTHWISE_CONV_2D", taps=5, more=4, channels=40))
-    assert [k.family for k in offered(g, g.ops[0], DSP)] == ["depthwise_time", "depthwise"]
+    assert [k.family for k in offered(g, g.ops[0], DSP)] == ["depthwise_long_nhwc", "depthwise_time", "depthwise"]
     size = [k.family for k in offered(g, g.ops[0], DSP, small=True)]
     columns = ["depthwise_column_unrolled", "depthwise_column", "depthwise_column_wide"]
-    assert size == ["depthwise_time", *columns, "depthwise"]
+    assert size == ["depthwise_long_nhwc", "depthwise_time", *columns, "depthwise"]
 
 
 @pytest.mark.quick_cases(1)

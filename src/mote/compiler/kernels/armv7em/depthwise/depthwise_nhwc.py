@@ -130,10 +130,10 @@ def _pack_long(view: View, shift: int | None = None) -> Packed | Refusal:
     if parts > 1:
         weights = pad_to(weights, 2, parts * PART).reshape(-1, parts, PART)
     inner = _in_parts(view.once(_padding_stored), parts)
-    found = _wide(inner, replace(channels, weights=weights), PART * (parts - 1))
-    if found is None:
+    packed = _wide(inner, replace(channels, weights=weights), PART * (parts - 1))
+    if packed is None:
         return Refusal("there is no such kernel over planar rows for its window and its rows")
-    return _packed(view, inner, "depthwise_wide", found, filled=True, parts=parts)
+    return _packed(view, inner, "depthwise_wide", packed, filled=True, parts=parts)
 
 
 def _in_parts(inner: View, parts: int) -> View:
