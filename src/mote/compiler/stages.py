@@ -112,8 +112,8 @@ def _file(path: str) -> str:
 
 
 def registered() -> Hashable:
-    """All operators, preprocessing steps and kernels that there are."""
-    return tuple(DEFINITIONS.items()), tuple(STEPS.items()), tuple(KERNELS), added_texts()
+    """All operators and preprocessing steps that there are, and kernels where users have changed them."""
+    return tuple(DEFINITIONS.items()), tuple(STEPS.items()), KERNELS.changed, added_texts()
 
 
 @cache
