@@ -31,7 +31,7 @@ from mote.compiler.line import c_name, given_model, plan_for, subject_of
 from mote.compiler.lower.program import Program, program
 from mote.compiler.offload.contract import Offloaded
 from mote.compiler.options.parsing import check_at_least
-from mote.compiler.passes import Saving
+from mote.compiler.passes.saving import Saving
 from mote.compiler.plan.plan import Plan
 from mote.compiler.prepared import prepared
 from mote.compiler.settings import TABLE, Settings, changed_options, chosen_settings, settings_and_examples

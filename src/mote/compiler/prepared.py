@@ -8,8 +8,9 @@ from functools import cached_property
 from mote.base.errors import MoteError
 from mote.base.text import printable
 from mote.compiler.kernels.contract import Fixed
-from mote.compiler.passes import Saving, optimize
+from mote.compiler.passes.pipeline import optimize
 from mote.compiler.passes.rewriting import split_layers
+from mote.compiler.passes.saving import Saving
 from mote.compiler.passes.streaming import stream as streaming
 from mote.compiler.passes.training.spec import Spec
 from mote.compiler.settings import PassOptions

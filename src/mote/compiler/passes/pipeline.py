@@ -37,6 +37,7 @@ from mote.compiler.passes.rewriting import (
     strip_io,
     tflm_numerics,
 )
+from mote.compiler.passes.saving import Saving
 from mote.compiler.passes.shrinking import shrink
 from mote.compiler.passes.streaming import slide_windows, update_states
 from mote.ir.graph import Graph
@@ -77,24 +78,6 @@ class Pass:
         result = self.run(graph)
         after, detail = result if isinstance(result, tuple) else (result, _removed(graph, result))
         return after.verify(), Saving(self.name, len(graph.ops) - len(after.ops), detail, self.caveat)
-
-
-@dataclass(frozen=True)
-class Saving:
-    """The effect of one pass: the number of operators that it removed, and a line for a person to read."""
-
-    name: str
-    """The name of the pass."""
-    removed: int
-    """Operators that it removed."""
-    detail: str
-    """Empty where the pass changed nothing that is worth a line."""
-    caveat: str = ""
-    """How outputs may differ from those of the model file; empty where they do not."""
-
-    @property
-    def exact(self) -> bool:
-        return not self.caveat
 
 
 BOTH = Stage.COMPILE | Stage.QUANTIZE

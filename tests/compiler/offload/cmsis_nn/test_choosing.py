@@ -16,7 +16,7 @@ from mote.compiler.offload.cmsis_nn.calls import CALLERS
 from mote.compiler.offload.cmsis_nn.costs import cycles
 from mote.compiler.offload.cmsis_nn.files import PATH
 from mote.compiler.offload.contract import Artifact, Offload, Offloaded, forget
-from mote.compiler.passes import optimize
+from mote.compiler.passes.pipeline import optimize
 from mote.compiler.plan.selection.code_size_model import code, flash
 from mote.compiler.settings import make_settings
 from mote.hardware import targets

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from mote.base.errors import MoteError
-from mote.compiler.passes import optimize
+from mote.compiler.passes.pipeline import optimize
 from mote.compiler.passes.training.backward import Loss
 from mote.compiler.passes.training.labelled import told
 from mote.compiler.passes.training.samples import Samples

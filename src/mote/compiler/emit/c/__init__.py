@@ -1,6 +1,1 @@
-"""Plan -> a C project that builds on its own."""
-
-from mote.compiler.emit.c.options import ProjectOptions
-from mote.compiler.emit.c.project import generate
-
-__all__ = ["ProjectOptions", "generate"]
+"""Plan -> a C project that builds on its own: `project.py`."""
