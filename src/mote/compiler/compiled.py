@@ -24,7 +24,7 @@ from mote.compiler.plan.memory.traffic import traffic
 from mote.compiler.plan.plan import Plan
 from mote.compiler.plan.selection.cores import alone
 from mote.compiler.plan.selection.estimate import estimate, training_cost
-from mote.compiler.prepared import PreparedGraph
+from mote.compiler.prepared_graph import PreparedGraph
 from mote.compiler.settings import Settings
 from mote.frontends import Source
 from mote.ir.graph import Graph

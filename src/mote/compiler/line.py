@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import zlib
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Unpack
 
-from mote import frontends
 from mote.base.errors import (
     BudgetError,
     LayerProblem,
@@ -20,7 +19,6 @@ from mote.base.errors import (
     Unsupported,
     UnsupportedError,
     explaining,
-    naming,
 )
 from mote.base.progress import Say, silent
 from mote.base.text import printable
@@ -42,7 +40,6 @@ from mote.compiler.offload.backends import offload
 from mote.compiler.offload.contract import Offload
 from mote.compiler.offload.streams import stream_backends
 from mote.compiler.package.packagers import packaged
-from mote.compiler.pins_file import check_model
 from mote.compiler.plan.check import PlanError, check
 from mote.compiler.plan.goal import DoesNotFitError, Goal, TooSlowError
 from mote.compiler.plan.json_codec import SerialError, dump
@@ -61,9 +58,9 @@ from mote.compiler.settings import (
     settings_and_examples,
 )
 from mote.compiler.stages import CompilerStage, session
+from mote.compiler.subject import CompilerInput, given_model, reading
 from mote.compiler.training.checkpointing import BY_HAND, RecomputedActivations, chosen_layers, with_recomputed
 from mote.compiler.training.sparse_update import settled
-from mote.frontends import Format, Source
 from mote.frontends.remedies import remedy_of
 from mote.hardware.targets import Memory
 from mote.ir.graph import Graph
@@ -110,64 +107,6 @@ def compile_graph(graph: Graph, settings: Settings, say: Say = silent) -> Compil
         if wrong:
             raise UnsupportedError(wrong, where=graph.name)
         return _compile(CompilerInput(graph, graph.name), settings, (), say)
-
-
-def given_model(model: Any, settings: Settings, example_inputs: Any = None) -> Source:
-    """The source of a model argument, with the settings for reading it. One that is no file is called by its name."""
-    source = frontends.source_of(
-        model,
-        shapes=settings.shapes,
-        edges=settings.edges,
-        example_inputs=example_inputs,
-        features=settings.features,
-        outputs=settings.outputs,
-        signature=settings.signature,
-        constants=settings.constants,
-    )
-    if settings.name and not isinstance(model, str | Path | Source):
-        source = replace(source, where=settings.name)
-    if source.format != Format.TFLITE and settings.numerics == "tflm":
-        raise MoteError(
-            f"TFLite Micro does not run models of {source.title}, so that there are no numerics of it to follow",
-            where="option numerics",
-            remedy="omit it",
-        )
-    check_model(source, settings.pins)
-    return source
-
-
-@dataclass(frozen=True)
-class CompilerInput:
-    """The subject of a compilation: a graph, and the file that it was read from."""
-
-    graph: Graph
-    where: str
-    source: Source | None = None
-    warnings: tuple[str, ...] = ()
-    version: str = ""
-    """The model's version, as the file says."""
-    preprocess: str = ""
-    """The steps that make its input, as the file says."""
-
-
-def subject_of(source: Source) -> CompilerInput:
-    """The subject that a source holds. Equal sources are read once, for all targets and settings."""
-    return replace(session().result(READ, source), source=source)
-
-
-def _read(source: Source) -> CompilerInput:
-    model = frontends.read(source)
-    return CompilerInput(model.graph(), source.where, None, model.warnings, model.version, model.preprocess)
-
-
-READ = CompilerStage("read", _read)
-
-
-@contextmanager
-def reading(source: Source) -> Iterator[CompilerInput]:
-    """The subject that a source holds; errors inside of the block name the source."""
-    with naming(source.where), explaining():
-        yield subject_of(source)
 
 
 def _compile(subject: CompilerInput, settings: Settings, gauges: Sequence[Gauge[Compiled]], say: Say) -> Compiled:
@@ -289,12 +228,6 @@ def _planned(
 ) -> Plan:
     settings = with_recomputed(settings, reserve.recomputed)
     return plan_for(prepared(graph, settings, fixed).whole, where, settings, say, reserve, fixed, tried=True)
-
-
-def model_steps(model: str | Path) -> str:
-    """The preprocessing steps in the metadata of a model's file."""
-    source = frontends.source_of(model)
-    return subject_of(source).preprocess if source.format == Format.TFLITE else ""
 
 
 def _steps(subject: CompilerInput, settings: Settings) -> str:

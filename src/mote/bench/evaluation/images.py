@@ -44,10 +44,10 @@ from mote.compiler.firmware import MOST_PARTS, MOST_TRACED, Firmware, ModelExten
 from mote.compiler.given import CompileOptions
 from mote.compiler.kernels import catalogue
 from mote.compiler.kernels.contract import NHWC, Layout
-from mote.compiler.line import given_model, subject_of
 from mote.compiler.package.runtime_project import WRAPPING
 from mote.compiler.prepared import prepared
 from mote.compiler.settings import Settings, make_settings
+from mote.compiler.subject import given_model, subject_of
 from mote.frontends import SUFFIXES, Source, source_of
 from mote.frontends.data.dataset import dataset
 from mote.frontends.data.inputs import Inputs

@@ -33,7 +33,7 @@ from mote.compiler.passes.folding import simplify_control
 from mote.compiler.passes.rewriting import tflm_numerics
 from mote.compiler.passes.training.spec import Learner
 from mote.compiler.plan.scheduling.rows import Arrival
-from mote.compiler.prepared import PreparedGraph
+from mote.compiler.prepared_graph import PreparedGraph
 from mote.compiler.settings import Settings
 from mote.deploy.boards.boards_file import BoardEntry
 from mote.deploy.boards.interruption import Interruption, interruption_lines

@@ -22,9 +22,9 @@ from mote.compiler.emit.image.manifest import read_manifest
 from mote.compiler.emit.image.metadata import TURNED
 from mote.compiler.emit.image.reader import ImageContents, is_image, read
 from mote.compiler.emit.image.stock_kernels import stock
-from mote.compiler.line import given_model
 from mote.compiler.packer import pack
 from mote.compiler.settings import Settings, make_settings
+from mote.compiler.subject import given_model
 from mote.frontends import Format, Source
 from mote.frontends.reading import parsed_shapes
 from mote.frontends.tflite.file.details import FileSignature, FileTensor, signatures, tensors

@@ -9,7 +9,7 @@ import pytest
 
 import mote
 from mote.base.errors import MoteError
-from mote.compiler.line import given_model, planned
+from mote.compiler.line import planned
 from mote.compiler.offload.backends import named
 from mote.compiler.offload.cmsis_nn import CmsisNN
 from mote.compiler.offload.cmsis_nn.calls import CALLERS
@@ -19,6 +19,7 @@ from mote.compiler.offload.contract import Artifact, Offload, Offloaded, forget
 from mote.compiler.passes.pipeline import optimize
 from mote.compiler.plan.selection.code_size_model import code, flash
 from mote.compiler.settings import make_settings
+from mote.compiler.subject import given_model
 from mote.hardware import targets
 from mote.optimize.search import running
 from mote.optimize.tune.database import CostDatabase

@@ -7,9 +7,9 @@ from collections.abc import Collection
 from typing import Any
 
 from mote.base.option import RestrictedUse
-from mote.compiler.line import model_steps
 from mote.compiler.package.packagers import PACKAGERS
 from mote.compiler.settings import TABLE, Settings, make_settings
+from mote.compiler.subject import model_steps
 from mote.deploy.boards.placing import board_target
 from mote.frontends.data.dataset import Dataset, are_files, dataset
 from mote.frontends.reading import BESIDE_MODELS
