@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from mote.bench.measuring import profile, run, verify
     from mote.bench.memory_plan import MemoryPlan, plan
     from mote.compiler.compiled import Compiled
-    from mote.compiler.line import compile
+    from mote.compiler.kept import compile
     from mote.compiler.offload.ethos_u.disassemble import Disassembly, disassemble
     from mote.compiler.packer import Image, pack
     from mote.compiler.settings import Settings
@@ -231,7 +231,7 @@ _HOMES = {
     "check": "ui.project.checker",
     "check_generator": "bench.generators.checks",
     "cmake": "ui.api.listings",
-    "compile": "compiler.line",
+    "compile": "compiler.kept",
     "compile_several": "compiler.several",
     "compile_shared": "compiler.several",
     "convert": "bench.evaluation.converter",

@@ -21,7 +21,7 @@ VARIABLE = "MOTE_CACHE"
 """The variable of the environment that names the folder."""
 OFF = "off"
 """Its value where plans are not kept."""
-PLANS, OBJECTS = PARTS = ("plans", "objects")
+PLANS, MODELS, OBJECTS = PARTS = ("plans", "models", "objects")
 """Folders that `mote cache` counts and clears."""
 MOST = 256 << 20
 """Bytes of all entries of a folder."""
@@ -49,8 +49,8 @@ def is_off() -> bool:
 
 @dataclass(frozen=True)
 class CacheFolder:
-    """A folder of entries, of this user alone. An entry is compressed behind a digest of its contents: a damaged one is
-    none."""
+    """A folder of entries, of this user alone. An entry is compressed behind a digest of its key and its contents: a
+    damaged one is none, nor is one of another key."""
 
     path: Path
     most: int = MOST
@@ -65,7 +65,7 @@ class CacheFolder:
             contents = unpacking.decompress(data[DIGEST:], LARGEST)
         except (OSError, zlib.error):
             return None
-        if not unpacking.eof or sha256(contents).digest() != data[:DIGEST]:
+        if not unpacking.eof or _digest(key, contents) != data[:DIGEST]:
             return None
         with suppress(OSError):
             path.touch()
@@ -73,7 +73,7 @@ class CacheFolder:
 
     def write(self, key: str, contents: bytes) -> None:
         """Keeps an entry. A disk that is full or read-only costs time, not the result."""
-        data = sha256(contents).digest() + zlib.compress(contents, 1)
+        data = _digest(key, contents) + zlib.compress(contents, 1)
         if len(contents) > LARGEST or len(data) > self.most:
             return
         with suppress(OSError):
@@ -101,6 +101,10 @@ class CacheFolder:
                 break
             entry.path.unlink(missing_ok=True)
             total -= entry.nbytes
+
+
+def _digest(key: str, contents: bytes) -> bytes:
+    return sha256(key.encode() + b"\0" + contents).digest()
 
 
 @dataclass(frozen=True, order=True)

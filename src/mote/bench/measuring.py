@@ -21,7 +21,7 @@ from mote.bench.measure.energy.profiled import energy_of
 from mote.bench.measure.profiler import Profile
 from mote.bench.measure.run import RunResult
 from mote.bench.measure.runner import check_tools
-from mote.compiler import line
+from mote.compiler import kept
 from mote.compiler.compiled import Compiled
 from mote.compiler.given import CompileOptions
 from mote.compiler.settings import Settings, check_names
@@ -64,7 +64,7 @@ def subject(
     if runtime:
         raise MoteError("is for images", where="option runtime", remedy="make one with `mote pack --runtime DIR`")
     check_tools(chosen.target, compiler, emulator, board)
-    return line.compile(model, chosen, example_inputs=example_inputs)
+    return kept.compile(model, chosen, example_inputs=example_inputs)
 
 
 def _check_planned(given: Settings) -> None:

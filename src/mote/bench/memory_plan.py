@@ -11,7 +11,7 @@ from mote.base.notebook import card, picture, sizes, table
 from mote.base.progress import Say, silent
 from mote.bench.pictures import plans
 from mote.bench.pictures.memory import Holding, MemoryMap, direction
-from mote.compiler import line
+from mote.compiler import kept, line
 from mote.compiler.compiled import Compiled, kernel_label
 from mote.compiler.given import CompileOptions
 from mote.compiler.plan.plan import Bodied, Plan, Step
@@ -221,7 +221,7 @@ def plan(
 
     The arguments are those of `mote.compile`. In a notebook the result is drawn; `kernels(layer)` lists the kernels of
     a layer with their costs."""
-    return MemoryPlan(line.compile(model, settings, example_inputs=example_inputs, say=say, **options))
+    return MemoryPlan(kept.compile(model, settings, example_inputs=example_inputs, say=say, **options))
 
 
 def body_plans(op: Op, step: Step) -> list[dict[str, Any]]:

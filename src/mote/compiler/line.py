@@ -61,6 +61,7 @@ from mote.compiler.stages import CompilerStage, session
 from mote.compiler.subject import CompilerInput, given_model, reading
 from mote.compiler.training.checkpointing import BY_HAND, RecomputedActivations, chosen_layers, with_recomputed
 from mote.compiler.training.sparse_update import settled
+from mote.frontends import Source
 from mote.frontends.remedies import remedy_of
 from mote.hardware.targets import Memory
 from mote.ir.graph import Graph
@@ -91,7 +92,14 @@ def compile_within(
     model: Any, settings: Settings, gauges: Sequence[Gauge[Compiled]], example_inputs: Any = None, say: Say = silent
 ) -> Compiled:
     """Compiles a model within further budgets that depend on what was built."""
-    with reading(given_model(model, settings, example_inputs)) as subject:
+    return compile_source(given_model(model, settings, example_inputs), settings, gauges, say=say)
+
+
+def compile_source(
+    source: Source, settings: Settings, gauges: Sequence[Gauge[Compiled]] = (), *, say: Say = silent
+) -> Compiled:
+    """Compiles what a source holds."""
+    with reading(source) as subject:
         return _compile(subject, settings, gauges, say)
 
 

@@ -9,6 +9,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cache
 from hashlib import sha256
+from importlib import import_module
 from pathlib import Path
 from threading import Lock
 from typing import Any, Generic, TypeVar
@@ -27,6 +28,7 @@ KEPT = 4
 """Results of a stage that a session keeps in memory."""
 SOURCES = (".py", ".toml", ".json", ".h")
 """Files of Mote on which results depend."""
+PACKAGE = "mote"
 Made = TypeVar("Made")
 
 
@@ -35,7 +37,8 @@ class CompilerStage(Generic[Made]):
     """A step of a compilation: a function of inputs, and of the options that it names, which are all that it gets."""
 
     name: str
-    function: Callable[..., Made]
+    function: Callable[..., Made] | str
+    """The step, or `module:name` of one, whose module is imported where nothing is kept."""
     options: tuple[str, ...] = ()
     """Names of the options that it reads: keywords of the function."""
     files: tuple[str, ...] = ()
@@ -46,6 +49,16 @@ class CompilerStage(Generic[Made]):
     """The text of a result, for the disk; None where it has none."""
     reads: Callable[[str], Made] | None = None
     """The result from its text; a SerialError where it is none."""
+    part: str = PLANS
+    """The folder of the cache that has them."""
+
+    def make(self, *inputs: Any, **options: Any) -> Made:
+        """Calls the function."""
+        if not isinstance(self.function, str):
+            return self.function(*inputs, **options)
+        module, _, name = self.function.partition(":")
+        made: Made = getattr(import_module(module), name)(*inputs, **options)
+        return made
 
 
 @dataclass
@@ -63,7 +76,7 @@ class CompilerSession:
         own = {name: _file(value) if name in stage.files else contents(value) for name, value in options.items()}
         digest = None if stage.key is None else stage.key(*inputs)
         if stage.key is not None and digest is None:
-            return stage.function(*inputs, **options, **aside)
+            return stage.make(*inputs, **options, **aside)
         key = contents(inputs) if digest is None else digest, tuple(own.items()), registered()
         with self._lock:
             known = self._known.setdefault(stage.name, OrderedDict())
@@ -71,20 +84,26 @@ class CompilerSession:
                 known.move_to_end(key)
                 result: Made = known[key]
                 return result
-        made = self._kept(stage, digest, lambda: stage.function(*inputs, **options, **aside))
+        made = self._kept(stage, digest, lambda: stage.make(*inputs, **options, **aside))
         with self._lock:
             known[key] = made
             while len(known) > KEPT:
                 known.popitem(last=False)
         return made
 
+    def read_or_made(self, stage: CompilerStage[Made], *inputs: Any, **aside: Any) -> Made:
+        """The result of a stage without options that is on disk, or else one that is made: memory holds none of it."""
+        digest = None if stage.key is None else stage.key(*inputs)
+        return self._kept(stage, digest, lambda: stage.make(*inputs, **aside))
+
     def _kept(self, stage: CompilerStage[Made], digest: str | None, make: Callable[[], Made]) -> Made:
-        """The result that is on disk, or else one that is made and kept there. What depends on files of kernels that
-        users have brought is not: their Python code has no digest."""
-        off = not self.disk or is_off() or bool(added_texts())
+        """The result that is on disk, or else one that is made and kept there. What depends on operators, kernels and
+        steps of users is not: their Python code has no digest."""
+        off = not self.disk or is_off() or is_extended()
         if off or digest is None or stage.writes is None or stage.reads is None:
             return make()
-        folder, name = CacheFolder(root() / PLANS), sha256(f"{version()} {stage.name} {digest}".encode()).hexdigest()
+        folder = CacheFolder(root() / stage.part)
+        name = sha256(f"{version()} {stage.name} {digest}".encode()).hexdigest()
         if (kept := folder.read(name)) is not None:
             with suppress(SerialError, UnicodeDecodeError):
                 return stage.reads(kept.decode())
@@ -114,6 +133,13 @@ def _file(path: str) -> str:
 def registered() -> Hashable:
     """All operators and preprocessing steps that there are, and kernels where users have changed them."""
     return tuple(DEFINITIONS.items()), tuple(STEPS.items()), KERNELS.changed, added_texts()
+
+
+def is_extended() -> bool:
+    """Whether there are operators, kernels or preprocessing steps of users."""
+    return bool(added_texts() or KERNELS.changed) or any(
+        step.__module__.partition(".")[0] != PACKAGE for step in STEPS.values()
+    )
 
 
 @cache

@@ -11,7 +11,6 @@ from mote.base.errors import MoteError, explaining
 from mote.base.files import read_file, temporary_folder
 from mote.base.notebook import card
 from mote.base.progress import Say, silent
-from mote.compiler import line
 from mote.compiler.compiled import Compiled
 from mote.compiler.emit.c.programs.agent import GLUE, agent_glue
 from mote.compiler.emit.image import format
@@ -151,7 +150,7 @@ def agent(
             raise MoteError(
                 "memory and keys are for images", where="option image_ram", remedy="use --runtime in place of a model"
             )
-        return _with_model(line.compile(model, chosen, say=say), package, kept, binaries, metadata)
+        return _with_model(kept.compile(model, chosen, say=say), package, kept, binaries, metadata)
     asked = ImageRoom(image_ram, (arena,), states)
     _check_room(runtime, asked, kept)
     made = make_runtime(runtime, chosen, say=say)

@@ -17,7 +17,7 @@ from mote.bench.evaluation.verify import VerifyResult
 from mote.bench.measure.profiler import Profile
 from mote.bench.measure.run import RunResult
 from mote.bench.metrics.score import HIGHER, LOWER
-from mote.compiler import line
+from mote.compiler import kept
 from mote.compiler.compiled import Compiled
 from mote.compiler.fitting.code_size import checked_code
 from mote.ui.project.builder import PreparedModel, by_model, opened, packed, prepared_model, saying
@@ -105,7 +105,7 @@ class _Subject:
         checks, made = self.entry.checks, self.made
         assert checks.data is not None
         if isinstance(made, LoadedImage):
-            made = line.compile(self.ready.model, self.ready.recipe(self.entry).settings, say=say)
+            made = kept.compile(self.ready.model, self.ready.recipe(self.entry).settings, say=say)
         return evaluate(
             made,
             checks.data.read(labelled=True),

@@ -1,0 +1,118 @@
+"""`mote.compile`: the pipeline of `line.py`, or what it made of the same model with the same options before.
+
+All that a command needs of a compiled model is on disk then: its graphs, the plan, the instructions and the C. So
+nothing is read, optimized, planned or emitted again, and no module that does this is imported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, fields, replace
+from functools import partial
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, Unpack
+
+from mote.base.cache import MODELS
+from mote.base.progress import Say, silent
+from mote.compiler.compiled import Compiled
+from mote.compiler.fitting.fit import Gauge
+from mote.compiler.given import CompileOptions
+from mote.compiler.plan.check import PlanError, check
+from mote.compiler.plan.json_codec import SerialError, dump, load
+from mote.compiler.settings import Settings, chosen_settings, settings_and_examples
+from mote.compiler.stages import CompilerStage, contents, session
+from mote.compiler.subject import given_model
+from mote.frontends import Format, Source
+
+OUTSIDE = ("path", "model", "settings")
+"""Fields of compiled models that a caller gives: they hold paths, and the model's file."""
+PLACES = ("where", "data", "folder", "origin")
+"""Fields of sources that say where a model is, or hold it."""
+
+
+def compile(
+    model: Any,
+    settings: Any = None,
+    *,
+    example_inputs: Any = None,
+    say: Say = silent,
+    **options: Unpack[CompileOptions],
+) -> Compiled:
+    """Compile a model: a file, its bytes, or an object (`mote.frontends.source_of`). Options are the fields of
+    Settings, and may be written as for the command: `target` as a name or a file, `ram="24K"` or `"min"`, `flash="1M"`,
+    `point="ram-9000"`, `kernels=["3=conv2d"]`, `shapes=["input=1,3,96,96"]`, `constants={"sr": 16000}`. Example inputs
+    of a module of PyTorch may stand in the place of settings. `say` is a callback for the progress of the search for a
+    plan. A flash budget includes the code, which is built for that."""
+    settings, example_inputs = settings_and_examples(settings, example_inputs)
+    return compile_within(model, chosen_settings(settings, options), (), example_inputs, say)
+
+
+def compile_within(
+    model: Any, settings: Settings, gauges: Sequence[Gauge[Compiled]], example_inputs: Any = None, say: Say = silent
+) -> Compiled:
+    """Compiles a model within further budgets that depend on what was built."""
+    source = given_model(model, settings, example_inputs)
+    return session().read_or_made(_stage(source, settings), source, settings, gauges, say=say)
+
+
+def _stage(source: Source, settings: Settings) -> CompilerStage[Compiled]:
+    return CompilerStage(
+        "compiled",
+        "mote.compiler.line:compile_source",
+        key=_key,
+        writes=partial(_text, settings),
+        reads=partial(_from_text, source, settings),
+        part=MODELS,
+    )
+
+
+def _key(source: Source, settings: Settings, gauges: Sequence[Gauge[Compiled]]) -> str | None:
+    """A digest of a model and its options; None for what is not kept: models whose reading depends on other packages
+    than Mote, secrets, and what depends on a C compiler or an external generator."""
+    foreign = source.format != Format.TFLITE or source.origin is not None or settings.encrypt or settings.external
+    if foreign or gauges or settings.flash is not None or settings.place_code == "ram":
+        return None
+    model = {f.name: getattr(source, f.name) for f in fields(source) if f.name not in PLACES}
+    options = {f.name: getattr(settings, f.name) for f in fields(settings)} | {
+        "train_data": contents(settings.train_data)
+    }
+    with suppress(TypeError):
+        text = dump((Path(source.where).name, sha256(source.data).hexdigest(), model, options))
+        return sha256(text.encode()).hexdigest()
+    return None
+
+
+@dataclass(frozen=True)
+class KeptModel:
+    """What is kept of a compiled model."""
+
+    compiled: Mapping[str, Any]
+    """Its fields, but those that are given."""
+    settings: Mapping[str, Any]
+    """The settings that compiling has chosen."""
+
+
+def _text(settings: Settings, made: Compiled) -> str | None:
+    """A compiled model for the disk; None where it has more than data in it."""
+    chosen = {f.name: getattr(made.settings, f.name) for f in fields(settings)}
+    changed = {name: value for name, value in chosen.items() if value is not getattr(settings, name)}
+    compiled = {f.name: getattr(made, f.name) for f in fields(made) if f.name not in OUTSIDE}
+    with suppress(TypeError):
+        return dump(KeptModel(compiled, changed))
+    return None
+
+
+def _from_text(source: Source, settings: Settings, text: str) -> Compiled:
+    """A compiled model from the disk, whose plan is checked as one of the planner is."""
+    kept = load(text)
+    if not isinstance(kept, KeptModel):
+        raise SerialError(f"{type(kept).__name__} is no compiled model")
+    try:
+        own = replace(settings, **kept.settings)
+        made = Compiled(**kept.compiled, path=source.where, model=source, settings=own)
+        check(made.plan)
+    except (PlanError, AssertionError, AttributeError, TypeError) as error:
+        raise SerialError(str(error)) from error
+    return made
