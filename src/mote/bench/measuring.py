@@ -4,31 +4,41 @@ from __future__ import annotations
 
 from dataclasses import fields, replace
 from pathlib import Path
-from typing import Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
+from mote.base.deferred import deferred
 from mote.base.errors import MoteError, explaining
 from mote.base.files import read_file
 from mote.base.progress import Say, silent
-from mote.bench.evaluation import images
 from mote.bench.evaluation import verify as verifier
-from mote.bench.evaluation.images import LoadedImage, is_image, load_image
 from mote.bench.evaluation.verify import VerifyResult
-from mote.bench.measure import profiler
-from mote.bench.measure import run as runner
-from mote.bench.measure.energy.capture import Capture
-from mote.bench.measure.energy.meters import read_capture
-from mote.bench.measure.energy.profiled import energy_of
-from mote.bench.measure.profiler import Profile
-from mote.bench.measure.run import RunResult
 from mote.bench.measure.runner import check_tools
 from mote.compiler import kept
 from mote.compiler.compiled import Compiled
+from mote.compiler.emit.image.detection import is_image
 from mote.compiler.given import CompileOptions
-from mote.compiler.settings import Settings, check_names
-from mote.deploy.boards.placing import board_settings
+from mote.compiler.settings import Settings, check_names, chosen_settings
 from mote.frontends.data.inputs import Inputs, inferences
 from mote.frontends.data.readers.arrays import load_arrays
 from mote.hardware.toolchain.emulators import RTL
+
+if TYPE_CHECKING:
+    from mote.bench.evaluation import images
+    from mote.bench.evaluation.images import LoadedImage
+    from mote.bench.measure import profiler
+    from mote.bench.measure import run as runner
+    from mote.bench.measure.energy import meters, profiled
+    from mote.bench.measure.energy.capture import Capture
+    from mote.bench.measure.profiler import Profile
+    from mote.bench.measure.run import RunResult
+    from mote.deploy.boards import placing
+else:
+    images = deferred("mote.bench.evaluation.images")
+    profiler = deferred("mote.bench.measure.profiler")
+    runner = deferred("mote.bench.measure.run")
+    meters = deferred("mote.bench.measure.energy.meters")
+    profiled = deferred("mote.bench.measure.energy.profiled")
+    placing = deferred("mote.deploy.boards.placing")
 
 STILL = ("target", "optimize", "aligned")
 """Settings that mean something for what is planned already."""
@@ -47,7 +57,7 @@ def subject(
 ) -> Compiled | LoadedImage:
     """A compiled model or an image as it is given; a `.mote` file loaded, and any other model compiled with the
     options, for the target of the board where nothing else is said. Tools that are to run it are looked for first."""
-    if isinstance(model, Compiled | LoadedImage):
+    if isinstance(model, Compiled) or _is_loaded(model):
         check_names(options)
         unused = [*options, *(name for name, given in (("settings", settings), ("runtime", runtime)) if given)]
         if unused:
@@ -56,15 +66,21 @@ def subject(
                 where=f"option {unused[0]}",
                 remedy="give it to `mote.compile` or `mote.load_image`, or give the file",
             )
-        return model
-    chosen = board_settings(settings, options, board)
+        made: Compiled | LoadedImage = model
+        return made
+    chosen = chosen_settings(settings, options) if board is None else placing.board_settings(settings, options, board)
     if isinstance(model, str | Path) and is_image(model):
         _check_planned(chosen)
-        return load_image(model, chosen, runtime=runtime)
+        return images.load_image(model, chosen, runtime=runtime)
     if runtime:
         raise MoteError("is for images", where="option runtime", remedy="make one with `mote pack --runtime DIR`")
     check_tools(chosen.target, compiler, emulator, board)
     return kept.compile(model, chosen, example_inputs=example_inputs)
+
+
+def _is_loaded(model: Any) -> bool:
+    """Whether it is an image that was loaded; files and bytes are none."""
+    return not isinstance(model, str | Path | bytes) and isinstance(model, images.LoadedImage)
 
 
 def _check_planned(given: Settings) -> None:
@@ -88,7 +104,7 @@ class _Data:
 
     def inputs(self, model: Compiled | LoadedImage) -> Inputs | None:
         """The inputs of each inference."""
-        graph = model.graph if isinstance(model, LoadedImage) else model.plan.graph
+        graph = model.plan.graph if isinstance(model, Compiled) else model.graph
         inputs: Inputs | None = inferences(graph, self.arrays, self.file) if self.file else self.arrays
         return inputs
 
@@ -119,7 +135,7 @@ def run(
     tools = {"compiler": compiler, "emulator": emulator, "board": board}
     given = subject(model, settings, runtime=runtime, example_inputs=example_inputs, **tools, **options)
     inputs = arrays.inputs(given)
-    if isinstance(given, LoadedImage):
+    if not isinstance(given, Compiled):
         return images.run_image(given, inputs, **tools, layers=layers)
     return runner.run(given, inputs, **tools, layers=layers)
 
@@ -169,19 +185,21 @@ def profile(
         **options,
     )
     inputs = arrays.inputs(given)
-    target = given.target if isinstance(given, LoadedImage) else given.settings.target
+    target = given.settings.target
     tool = emulator or (RTL if target.rtl else None)
-    if isinstance(given, LoadedImage):
+    if not isinstance(given, Compiled):
         if capture is not None:
             raise MoteError("needs a plan", where="option capture", remedy="give the model file instead of the image")
         return images.profile_image(given, inputs, compiler=compiler, emulator=tool, board=board, layers=layers)
     if isinstance(capture, str | Path):
-        capture = read_capture(capture, meter, volts=volts or target.volts, sample_rate=sample_rate)
+        capture = meters.read_capture(capture, meter, volts=volts or target.volts, sample_rate=sample_rate)
     tools = {"compiler": compiler, "emulator": tool, "board": board}
     result = profiler.profile(given, inputs, **tools, layers=layers or capture is not None)
     if capture is None:
         return result
-    energy = energy_of(result, given.plan, capture, mark=mark, subtract_idle=subtract_idle, inferences=inferences)
+    energy = profiled.energy_of(
+        result, given.plan, capture, mark=mark, subtract_idle=subtract_idle, inferences=inferences
+    )
     return replace(result, measured=energy)
 
 
@@ -214,7 +232,7 @@ def verify(
     is read step by step. `say` is a callback for progress."""
     tools = {"compiler": compiler, "emulator": emulator, "board": board}
     given = subject(model, settings, runtime=runtime, example_inputs=example_inputs, **tools, **options)
-    if isinstance(given, LoadedImage):
+    if not isinstance(given, Compiled):
         return images.verify_image(
             given, inputs, data=data, source=source, seed=seed, **tools, sanitize=sanitize, say=say
         )

@@ -12,12 +12,12 @@ from dataclasses import dataclass, fields, replace
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 from mote.base.cache import MODELS
+from mote.base.deferred import deferred
 from mote.base.progress import Say, silent
 from mote.compiler.compiled import Compiled
-from mote.compiler.fitting.fit import Gauge
 from mote.compiler.given import CompileOptions
 from mote.compiler.plan.check import PlanError, check
 from mote.compiler.plan.json_codec import SerialError, dump, load
@@ -25,6 +25,12 @@ from mote.compiler.settings import Settings, chosen_settings, settings_and_examp
 from mote.compiler.stages import CompilerStage, contents, session
 from mote.compiler.subject import given_model
 from mote.frontends import Format, Source
+
+if TYPE_CHECKING:
+    from mote.compiler import line
+    from mote.compiler.fitting.fit import Gauge
+else:
+    line = deferred("mote.compiler.line")
 
 OUTSIDE = ("path", "model", "settings")
 """Fields of compiled models that a caller gives: they hold paths, and the model's file."""
@@ -60,12 +66,16 @@ def compile_within(
 def _stage(source: Source, settings: Settings) -> CompilerStage[Compiled]:
     return CompilerStage(
         "compiled",
-        "mote.compiler.line:compile_source",
+        _made,
         key=_key,
         writes=partial(_text, settings),
         reads=partial(_from_text, source, settings),
         part=MODELS,
     )
+
+
+def _made(source: Source, settings: Settings, gauges: Sequence[Gauge[Compiled]], say: Say) -> Compiled:
+    return line.compile_source(source, settings, gauges, say=say)
 
 
 def _key(source: Source, settings: Settings, gauges: Sequence[Gauge[Compiled]]) -> str | None:

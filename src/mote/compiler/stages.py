@@ -9,7 +9,6 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cache
 from hashlib import sha256
-from importlib import import_module
 from pathlib import Path
 from threading import Lock
 from typing import Any, Generic, TypeVar
@@ -37,8 +36,7 @@ class CompilerStage(Generic[Made]):
     """A step of a compilation: a function of inputs, and of the options that it names, which are all that it gets."""
 
     name: str
-    function: Callable[..., Made] | str
-    """The step, or `module:name` of one, whose module is imported where nothing is kept."""
+    function: Callable[..., Made]
     options: tuple[str, ...] = ()
     """Names of the options that it reads: keywords of the function."""
     files: tuple[str, ...] = ()
@@ -51,14 +49,6 @@ class CompilerStage(Generic[Made]):
     """The result from its text; a SerialError where it is none."""
     part: str = PLANS
     """The folder of the cache that has them."""
-
-    def make(self, *inputs: Any, **options: Any) -> Made:
-        """Calls the function."""
-        if not isinstance(self.function, str):
-            return self.function(*inputs, **options)
-        module, _, name = self.function.partition(":")
-        made: Made = getattr(import_module(module), name)(*inputs, **options)
-        return made
 
 
 @dataclass
@@ -76,7 +66,7 @@ class CompilerSession:
         own = {name: _file(value) if name in stage.files else contents(value) for name, value in options.items()}
         digest = None if stage.key is None else stage.key(*inputs)
         if stage.key is not None and digest is None:
-            return stage.make(*inputs, **options, **aside)
+            return stage.function(*inputs, **options, **aside)
         key = contents(inputs) if digest is None else digest, tuple(own.items()), registered()
         with self._lock:
             known = self._known.setdefault(stage.name, OrderedDict())
@@ -84,7 +74,7 @@ class CompilerSession:
                 known.move_to_end(key)
                 result: Made = known[key]
                 return result
-        made = self._kept(stage, digest, lambda: stage.make(*inputs, **options, **aside))
+        made = self._kept(stage, digest, lambda: stage.function(*inputs, **options, **aside))
         with self._lock:
             known[key] = made
             while len(known) > KEPT:
@@ -94,7 +84,7 @@ class CompilerSession:
     def read_or_made(self, stage: CompilerStage[Made], *inputs: Any, **aside: Any) -> Made:
         """The result of a stage without options that is on disk, or else one that is made: memory holds none of it."""
         digest = None if stage.key is None else stage.key(*inputs)
-        return self._kept(stage, digest, lambda: stage.make(*inputs, **aside))
+        return self._kept(stage, digest, lambda: stage.function(*inputs, **aside))
 
     def _kept(self, stage: CompilerStage[Made], digest: str | None, make: Callable[[], Made]) -> Made:
         """The result that is on disk, or else one that is made and kept there. What depends on operators, kernels and

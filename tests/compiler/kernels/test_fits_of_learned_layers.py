@@ -9,7 +9,7 @@ import pytest
 
 pytest.importorskip("torch")
 
-from mote.compiler.kernels import helium
+from mote.compiler.kernels.helium import kernels as helium
 from mote.compiler.kernels.catalogue import candidates, wanted_layouts
 from mote.compiler.kernels.contract import Packed, View
 from mote.compiler.lower.program import Form

@@ -200,19 +200,6 @@ class LoadedImage:
         return sum(count * nbytes for count, nbytes in parts), sum(count for count, _ in parts)
 
 
-def is_image(path: str | Path | bytes | Source) -> bool:
-    """Whether a file, or its bytes, is an image."""
-    if isinstance(path, bytes):
-        return reader.is_image(path)
-    if isinstance(path, Source):
-        return False
-    try:
-        with Path(path).open("rb") as file:
-            return reader.is_image(file.read(len(format.BEGINS)))
-    except OSError:
-        return False
-
-
 def load_image(
     path: str | Path,
     settings: Settings | None = None,

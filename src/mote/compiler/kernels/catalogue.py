@@ -47,7 +47,7 @@ class KernelList(MutableSequence[Kernel]):
     def kernels(self) -> list[Kernel]:
         """All of them."""
         if self._kernels is None:
-            modules = [import_module(f"mote.compiler.kernels.{folder}") for folder in self._folders]
+            modules = [import_module(f"mote.compiler.kernels.{folder}.kernels") for folder in self._folders]
             self._own = tuple(kernel for module in modules for kernel in module.KERNELS)
             self._kernels = [*self._own]
         return self._kernels

@@ -1,5 +1,1 @@
 """Kernels for the vectors of the computer that Mote runs on: AVX-512, AVX2, SSE4.1, NEON."""
-
-from mote.compiler.kernels.vectors import depthwise, gemm
-
-KERNELS = (*gemm.KERNELS, *depthwise.KERNELS)

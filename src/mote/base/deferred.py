@@ -1,0 +1,25 @@
+"""Modules that are imported when something of them is asked for: those that few runs of a function need.
+
+    if TYPE_CHECKING:
+        from mote.bench.evaluation import images
+    else:
+        images = deferred("mote.bench.evaluation.images")
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+
+def deferred(name: str) -> Any:
+    """A stand-in for a module."""
+    return _DeferredModule(name)
+
+
+class _DeferredModule:
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(import_module(self._name), name)
