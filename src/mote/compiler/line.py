@@ -45,7 +45,7 @@ from mote.compiler.plan.goal import DoesNotFitError, Goal, TooSlowError
 from mote.compiler.plan.json_codec import SerialError, dump
 from mote.compiler.plan.memory.several_memories import TooSmallError
 from mote.compiler.plan.plan import Plan
-from mote.compiler.plan.planner import plan
+from mote.compiler.plan.planner import least_cost, plan
 from mote.compiler.plan.selection.estimate import estimate, training_cost
 from mote.compiler.plan.selection.request import Lowering, Policy
 from mote.compiler.prepared import prepared
@@ -121,7 +121,7 @@ def _compile(subject: CompilerInput, settings: Settings, gauges: Sequence[Gauge[
     """Emits, and builds the code where a budget includes it."""
     settings = replace(settings, preprocess=_steps(subject, settings))
     by_settings = partial(_planned, subject.graph, subject.where, say)
-    settings = settled(subject.graph, settings, by_settings, say)
+    settings = settled(subject.graph, settings, by_settings, partial(_least_cost, subject.graph), say)
     own: list[Gauge[Compiled]] = [RecomputedActivations(subject.graph, settings), PlacedConstants()]
     own += [CodeInRam()] if settings.place_code == "ram" else []
     own += [CodeInFlash()] if settings.flash is not None else []
@@ -226,7 +226,7 @@ def planned(
 ) -> Plan:
     """Plans a graph: its costs on a target, without C or a file. `fixed`: with the kernels of a runtime only."""
     attempt = partial(_planned, graph, where or graph.name, say, fixed=fixed)
-    settings = settled(graph, settings, attempt, say)
+    settings = settled(graph, settings, attempt, partial(_least_cost, graph), say)
     gauge = RecomputedActivations[Plan](graph, settings)
     return fit(partial(attempt, settings), [gauge], reserve, say)
 
@@ -236,6 +236,15 @@ def _planned(
 ) -> Plan:
     settings = with_recomputed(settings, reserve.recomputed)
     return plan_for(prepared(graph, settings, fixed).whole, where, settings, say, reserve, fixed, tried=True)
+
+
+def _least_cost(graph: Graph, settings: Settings) -> float:
+    """A lower bound for the cost of the plans of a graph; 0 where external generators or a second core may have less
+    than kernels cost."""
+    whole = prepared(graph, settings).whole
+    if settings.cores > 1 or offload_of(whole, settings).generators:
+        return 0.0
+    return least_cost(whole, lowering(settings), goal_of(settings, FIRST))
 
 
 def _steps(subject: CompilerInput, settings: Settings) -> str:
@@ -260,22 +269,7 @@ def plan_for(
     tried: bool = False,
 ) -> Plan:
     """Plans an optimized graph by settings. `tried`: one plan of many, which is not worth the disk."""
-    goal = Goal(
-        ram=reserve.ram_limit(settings),
-        spend=settings.ram is not None,
-        flash=reserve.flash_limit(settings),
-        most_cost=None if settings.cycle_limit is None else settings.cycle_limit / reserve.estimate_error,
-        least=settings.least_ram,
-        pushed=settings.input == "rows" or bool(settings.preprocess),
-        outputs_kept=bool(settings.preprocess),
-        small_steps=settings.step == "row",
-        zone=RED_ZONE if settings.red_zones else 0,
-        recompute=settings.recompute,
-        pins=settings.kernels,
-        costs=reserve.costs(settings),
-        cores=settings.cores,
-        barrier=settings.barrier if settings.cores > 1 else 0.0,
-    )
+    goal = goal_of(settings, reserve)
     if goal.pushed and not settings.preprocess:
         _check_pushable(graph, where)
     memories = () if goal.zone else settings.target.choice("ram")
@@ -301,6 +295,26 @@ def plan_for(
             + ("" if goal.pushed else ", or --input rows, which does not keep the whole input in RAM")
             + (BY_HAND if chosen_layers(settings.train) else ""),
         ) from None
+
+
+def goal_of(settings: Settings, reserve: Reserve) -> Goal:
+    """The planner's goal by settings, beside what is reserved."""
+    return Goal(
+        ram=reserve.ram_limit(settings),
+        spend=settings.ram is not None,
+        flash=reserve.flash_limit(settings),
+        most_cost=None if settings.cycle_limit is None else settings.cycle_limit / reserve.estimate_error,
+        least=settings.least_ram,
+        pushed=settings.input == "rows" or bool(settings.preprocess),
+        outputs_kept=bool(settings.preprocess),
+        small_steps=settings.step == "row",
+        zone=RED_ZONE if settings.red_zones else 0,
+        recompute=settings.recompute,
+        pins=settings.kernels,
+        costs=reserve.costs(settings),
+        cores=settings.cores,
+        barrier=settings.barrier if settings.cores > 1 else 0.0,
+    )
 
 
 def _plan(graph: Graph, how: Lowering, goal: Goal, memories: Sequence[Memory], offload: Offload, say: Say) -> Plan:

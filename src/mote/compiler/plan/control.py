@@ -6,7 +6,7 @@ loop's body are copied there when it has run, because the next turn begins with 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from mote.compiler.kernels.contract import NHWC, Entry, Layout, Needs, Packed, Price, aligned
@@ -35,16 +35,17 @@ def with_bodies(known: Offers, goal: Goal, make: Make) -> Offers:
     return Bodies(known, goal, make) if any(op.bodies for op in known.graph.ops) else known
 
 
-class Bodies(Offers):
-    """Offers for control flow: plans of the bodies, one by the policy, one with the least RAM, and some between."""
+class BodyOffers(Offers):
+    """Offers for control flow, and those of a graph for all else."""
 
-    def __init__(self, known: Offers, goal: Goal, make: Make) -> None:
+    def __init__(self, known: Offers, goal: Goal) -> None:
         super().__init__(known.graph)
-        self.known, self.goal, self.make = known, goal, make
+        self.known, self.goal = known, goal
         self._bodied: dict[tuple[Numbers, Lowering], list[Packed]] = {}
 
-    def of(self, graph: Graph) -> Offers:
-        return Bodies(self.known.of(graph), self.goal, self.make)
+    def bodied(self, op: Control, how: Lowering) -> list[Packed]:
+        """The kernels of an operator with bodies."""
+        raise NotImplementedError
 
     def regions(self, how: Lowering) -> list[Numbers]:
         return self.known.regions(how)
@@ -71,11 +72,39 @@ class Bodies(Offers):
         if how.reads != NHWC or how.writes != NHWC:
             return []
         if (ops, how) not in self._bodied:
-            least = self._kernel(op, how, least=True)
-            kernels = [] if self.goal.least else self._faster(op, how, least.needs.scratch or 0)
-            sizes = {kernel.needs.scratch: kernel for kernel in (least, *kernels)}
-            self._bodied[ops, how] = list(sizes.values())
+            self._bodied[ops, how] = self.bodied(op, how)
         return self._bodied[ops, how]
+
+    def goal_of(self, op: Control, body: Graph, *, least: bool = False, ram: int | None = None) -> Goal:
+        """The goal of the plan of a body."""
+        lent = [*body.inputs, *(s.before for s in body.states), *(_own_outputs(body) if isinstance(op, If) else ())]
+        goal = self.goal
+        return Goal(
+            ram=ram,
+            spend=ram is not None,
+            flash=goal.flash,
+            least=least,
+            zone=goal.zone,
+            lent=tuple(lent),
+            costs=goal.costs,
+        )
+
+
+class Bodies(BodyOffers):
+    """Offers for control flow: plans of the bodies, one by the policy, one with the least RAM, and some between."""
+
+    def __init__(self, known: Offers, goal: Goal, make: Make) -> None:
+        super().__init__(known, goal)
+        self.make = make
+
+    def of(self, graph: Graph) -> Offers:
+        return Bodies(self.known.of(graph), self.goal, self.make)
+
+    def bodied(self, op: Control, how: Lowering) -> list[Packed]:
+        least = self._kernel(op, how, least=True)
+        kernels = [] if self.goal.least else self._faster(op, how, least.needs.scratch or 0)
+        sizes = {kernel.needs.scratch: kernel for kernel in (least, *kernels)}
+        return list(sizes.values())
 
     def _faster(self, op: Control, how: Lowering, least: int) -> list[Packed]:
         """The usual plans, and, for a budget of RAM, plans between these and that with the least RAM; none where not
@@ -98,39 +127,46 @@ class Bodies(Offers):
     def _kernel(self, op: Control, how: Lowering, least: bool = False, ram: int | None = None) -> Packed:
         """The plans of all bodies, made for speed, also within a budget of RAM, or for the least RAM."""
         plain = replace(how, reads=NHWC, writes=NHWC)
-        plans = tuple(self.make(body, plain, self._goal(op, body, least, ram)) for body in op.bodies)
+        plans = tuple(self.make(body, plain, self.goal_of(op, body, least=least, ram=ram)) for body in op.bodies)
         results = plans[-1:] if isinstance(op, While) else plans
         copies = tuple(_copies(op, plan) if any(plan is one for one in results) else () for plan in plans)
         scratch = max(_end(plan, moved) for plan, moved in zip(plans, copies, strict=True))
-        taken = [estimate(self.goal.costs, plan) + CALL for plan in plans]
-        turns = 1 if not isinstance(op, While) or op.trips is None else op.trips
-        return Bodied(
-            op.kind.lower(),
-            {},
-            entry=Entry(operands=tuple(range(len(op.inputs)))),
-            needs=Needs(
-                scratch=scratch,
-                in_place=tuple(range(len(op.made))) if isinstance(op, While) else (),
-                alignment=max(_alignment(plan) for plan in plans),
-            ),
-            price=Price(cost=turns * sum(taken) if isinstance(op, While) else max(taken)),
-            plans=plans,
-            copies=copies,
-            family=op.kind.lower(),
-        )
+        taken = [estimate(self.goal.costs, plan) for plan in plans]
+        alignment = max(_alignment(plan) for plan in plans)
+        return replace(_bodied(op, taken, scratch, alignment), plans=plans, copies=copies)
 
-    def _goal(self, op: Control, body: Graph, least: bool, ram: int | None) -> Goal:
-        lent = [*body.inputs, *(s.before for s in body.states), *(_own_outputs(body) if isinstance(op, If) else ())]
-        goal = self.goal
-        return Goal(
-            ram=ram,
-            spend=ram is not None,
-            flash=goal.flash,
-            least=least,
-            zone=goal.zone,
-            lent=tuple(lent),
-            costs=goal.costs,
-        )
+
+class BoundedBodies(BodyOffers):
+    """Offers for control flow that cost the least that its bodies can, in no memory: plans of none are made."""
+
+    def __init__(self, known: Offers, goal: Goal, least_cost: Callable[[Graph, Lowering, Goal], float]) -> None:
+        super().__init__(known, goal)
+        self.least_cost = least_cost
+
+    def of(self, graph: Graph) -> Offers:
+        return BoundedBodies(self.known.of(graph), self.goal, self.least_cost)
+
+    def bodied(self, op: Control, how: Lowering) -> list[Packed]:
+        plain = replace(how, reads=NHWC, writes=NHWC)
+        return [_bodied(op, [self.least_cost(body, plain, self.goal_of(op, body)) for body in op.bodies])]
+
+
+def _bodied(op: Control, costs: Sequence[float], scratch: int = 0, alignment: int = 1) -> Bodied:
+    """The kernel of an operator whose bodies cost so much."""
+    taken = [cost + CALL for cost in costs]
+    turns = 1 if not isinstance(op, While) or op.trips is None else op.trips
+    return Bodied(
+        op.kind.lower(),
+        {},
+        entry=Entry(operands=tuple(range(len(op.inputs)))),
+        needs=Needs(
+            scratch=scratch,
+            in_place=tuple(range(len(op.made))) if isinstance(op, While) else (),
+            alignment=alignment,
+        ),
+        price=Price(cost=turns * sum(taken) if isinstance(op, While) else max(taken)),
+        family=op.kind.lower(),
+    )
 
 
 def outside(op: Control, plan: Plan, number: int) -> dict[int, int]:

@@ -14,14 +14,15 @@ from mote.compiler.kernels.cost import Costs
 from mote.compiler.offload.contract import Offload
 from mote.compiler.plan.budgets import Planner, flash_of
 from mote.compiler.plan.check import check
-from mote.compiler.plan.control import with_bodies
+from mote.compiler.plan.control import BoundedBodies, with_bodies
 from mote.compiler.plan.goal import DoesNotFitError, Goal, TooSlowError
 from mote.compiler.plan.knee import knee
 from mote.compiler.plan.memory.layout import Draft
 from mote.compiler.plan.memory.several_memories import UnreachableError, plan_over, room, spread
 from mote.compiler.plan.memory.traffic import waits
 from mote.compiler.plan.plan import Plan
-from mote.compiler.plan.prepared import Memo, PreparedPlans, memo
+from mote.compiler.plan.prepared import Memo, PreparedPlans, memo, without_budgets
+from mote.compiler.plan.scheduling.frontier import UNLIMITED, Limit
 from mote.compiler.plan.scheduling.recompute import Twice, candidates, rewrite
 from mote.compiler.plan.selection.cores import centred
 from mote.compiler.plan.selection.estimate import estimate
@@ -37,6 +38,8 @@ from mote.ir.graph import Graph
 
 MOST_CONFLICTS = 3
 """Conflicts of external kernels about memories of which all ways out are tried."""
+FREE = 1e-9
+"""An exchange rate of flash at which no kernel is chosen for it; prices of kernels are whole numbers."""
 
 
 def plan(
@@ -51,6 +54,24 @@ def plan(
     the kernels of external generators, of which those are taken that reach the tensors between them."""
     goal = goal or Goal()
     return _reachable(graph, _priced(how, goal.costs), goal, memories, say, offload, frozenset())
+
+
+def least_cost(graph: Graph, how: Lowering, goal: Goal) -> float:
+    """A lower bound for the cost of every plan of a graph for one core: that of its fastest kernels in memory without a
+    limit. It takes a tenth of the time of a plan."""
+    priced = _priced(how, goal.costs)
+    coded = [replace(priced, coded=True)] if how.optimize is Policy.SIZE else []
+    return min(_least_cost(graph, each, goal) for each in (priced, *coded))
+
+
+def _least_cost(graph: Graph, how: Lowering, goal: Goal) -> float:
+    known = offers(ordered(graph))
+    bounded = BoundedBodies(known, goal, _least_cost) if any(op.bodies for op in known.graph.ops) else known
+    own = replace(without_budgets(goal), loads=_loads(how, goal))
+    front = PreparedPlans(pinned(bounded, goal.pins, how, goal.cores), how, own).front(searched=False)
+    fastest = front.within(Limit(UNLIMITED), FREE)
+    assert fastest is not None
+    return fastest.cost - len(fastest.chosen)
 
 
 def _priced(how: Lowering, costs: Costs) -> Lowering:
