@@ -20,7 +20,7 @@ from mote.base.files import replace_file
 VARIABLE = "MOTE_CACHE"
 """The variable of the environment that names the folder."""
 OFF = "off"
-"""Its value where plans are not kept."""
+"""Its value where models and plans are not kept."""
 PLANS, MODELS, OBJECTS = PARTS = ("plans", "models", "objects")
 """Folders that `mote cache` counts and clears."""
 MOST = 256 << 20
@@ -43,7 +43,7 @@ def root() -> Path:
 
 
 def is_off() -> bool:
-    """Whether plans are not kept."""
+    """Whether models and plans are not kept."""
     return os.environ.get(VARIABLE) == OFF
 
 
