@@ -1,9 +1,9 @@
 """Modules that are imported when something of them is asked for: those that few runs of a function need.
 
     if TYPE_CHECKING:
-        from mote.bench.evaluation import images
+        from mote.wing.room import module
     else:
-        images = deferred("mote.bench.evaluation.images")
+        module = deferred(...)
 """
 
 from __future__ import annotations

@@ -126,10 +126,8 @@ def registered() -> Hashable:
 
 
 def is_extended() -> bool:
-    """Whether there are operators, kernels or preprocessing steps of users."""
-    return bool(added_texts() or KERNELS.changed) or any(
-        step.__module__.partition(".")[0] != PACKAGE for step in STEPS.values()
-    )
+    """Whether there are operators, kernels or preprocessing steps of users: those in C have a text."""
+    return bool(added_texts()) or any(step.__module__.partition(".")[0] != PACKAGE for step in STEPS.values())
 
 
 @cache

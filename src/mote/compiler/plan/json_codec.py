@@ -1,4 +1,4 @@
-"""Immutable data as JSON and back: dataclasses, enums, tuples, lists, mappings, frozen sets, NumPy arrays.
+"""Immutable data as JSON and back: dataclasses, enums, tuples, mappings, frozen sets, NumPy arrays.
 
 Shared objects (a kernel that many steps call, an array) are written once, to a table, and are shared again after
 reading. Only classes of this package are read, by module and name.
@@ -53,7 +53,7 @@ def same(a: object, b: object) -> bool:
         return False
     if isinstance(a, np.ndarray | np.generic) and isinstance(b, np.ndarray | np.generic):
         return a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()
-    if isinstance(a, tuple | list) and isinstance(b, tuple | list):
+    if isinstance(a, tuple) and isinstance(b, tuple):
         return len(a) == len(b) and all(map(same, a, b))
     if isinstance(a, Mapping) and isinstance(b, Mapping):
         return list(a) == list(b) and all(same(a[key], b[key]) for key in a)
@@ -75,8 +75,6 @@ class _Writer:
             return value
         if isinstance(value, tuple):
             return [self.encode(x) for x in value]
-        if isinstance(value, list):
-            return {TYPE: "list", "items": [self.encode(x) for x in value]}
         if isinstance(value, frozenset):
             return {TYPE: "frozenset", "items": [self.encode(x) for x in sorted(value)]}
         if isinstance(value, Mapping):
@@ -115,8 +113,6 @@ class _Reader:
         kind = value[TYPE]
         if kind == "frozenset":
             return frozenset(self.decode(x) for x in value["items"])
-        if kind == "list":
-            return [self.decode(x) for x in value["items"]]
         if kind == "map":
             return {self.decode(k): self.decode(v) for k, v in value["items"]}
         if kind == "array":

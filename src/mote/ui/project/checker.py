@@ -10,7 +10,7 @@ from typing import Any
 from mote.base.errors import MoteError, explaining
 from mote.base.files import temporary_folder
 from mote.base.progress import Say, silent
-from mote.bench import measuring
+from mote.bench import measuring, verifying
 from mote.bench.evaluation.evaluator import Evaluation, evaluate
 from mote.bench.evaluation.images import LoadedImage, load_image
 from mote.bench.evaluation.verify import VerifyResult
@@ -90,7 +90,7 @@ class _Subject:
     def verify(self, say: Say) -> VerifyResult:
         say("comparing with the reference")
         source = self.ready.model if isinstance(self.made, LoadedImage) else None
-        return measuring.verify(self.made, self.entry.checks.verify, source=source, **self.tools)
+        return verifying.verify(self.made, self.entry.checks.verify, source=source, **self.tools)
 
     def run(self, say: Say) -> RunResult:
         say("running")
