@@ -16,7 +16,7 @@ from pathlib import Path
 from mote.base.errors import BudgetError
 from mote.base.progress import silent
 from mote.compiler.line import plan_for
-from mote.compiler.passes import optimize
+from mote.compiler.passes.pipeline import optimize
 from mote.compiler.plan.plan import Plan
 from mote.compiler.plan.selection.code_size_model import flash
 from mote.compiler.plan.selection.estimate import estimate

@@ -30,7 +30,7 @@ from mote.compiler.offload.cmsis_nn.calls import CALLERS
 from mote.compiler.offload.cmsis_nn.costs import family, features
 from mote.compiler.offload.contract import Artifact, Offloaded
 from mote.compiler.offload.library.tables import TABLES
-from mote.compiler.passes import optimize
+from mote.compiler.passes.pipeline import optimize
 from mote.compiler.settings import make_settings
 from mote.frontends import tflite
 from mote.frontends.tflite.writer import Writer

@@ -30,7 +30,7 @@ from mcunet_v2 import Block
 from mote import frontends
 from mote.base.progress import silent
 from mote.compiler import line
-from mote.compiler.passes import optimize
+from mote.compiler.passes.pipeline import optimize
 from mote.compiler.settings import make_settings
 from random_net import start
 from reference_quantizer import to_int8

@@ -37,10 +37,10 @@ from tests.compiler.passes.training.likeness import cosines
 import mote
 from mote import frontends
 from mote.bench.evaluation.learning.program import TrainingProgram
-from mote.compiler.passes.training.backward import Loss
 from mote.compiler.passes.training.choice import LAYERS, chosen, on_the_way
 from mote.compiler.passes.training.gradient_ranges import MEASURED, in_floats
 from mote.compiler.passes.training.integer_losses import integer_loss
+from mote.compiler.passes.training.loss import Loss
 from mote.compiler.passes.training.samples import Samples
 from mote.compiler.passes.training.sensitivity import gain, sample_gradients
 from mote.compiler.passes.training.spec import parsed

@@ -27,10 +27,11 @@ import machine
 from in_emulator import run_program
 
 import mote
-from mote.compiler.line import compile_graph, model_steps
+from mote.compiler.line import compile_graph
 from mote.compiler.passes.training.labelled import labelled
 from mote.compiler.passes.training.spec import parsed
 from mote.compiler.passes.training.trained import trained
+from mote.compiler.subject import model_steps
 from mote.ir.graph import Graph
 from mote.ir.graph.types import StateRole
 from mote.ir.ops.features.anomaly import AnomalyScore

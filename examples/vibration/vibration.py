@@ -15,7 +15,7 @@ import machine
 import numpy as np
 
 import mote
-from mote.compiler.line import model_steps
+from mote.compiler.subject import model_steps
 
 MODEL = Path(__file__).with_name("vibration.tflite")
 """The network, with the steps that make its input of raw samples."""

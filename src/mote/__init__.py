@@ -31,10 +31,11 @@ if TYPE_CHECKING:
     from mote.bench.measure.energy.meters import read_capture
     from mote.bench.measure.profiler import Profile, profile_elf
     from mote.bench.measure.run import RunResult
-    from mote.bench.measuring import profile, run, verify
+    from mote.bench.measuring import profile, run
     from mote.bench.memory_plan import MemoryPlan, plan
+    from mote.bench.verifying import verify
     from mote.compiler.compiled import Compiled
-    from mote.compiler.line import compile
+    from mote.compiler.kept import compile
     from mote.compiler.offload.ethos_u.disassemble import Disassembly, disassemble
     from mote.compiler.packer import Image, pack
     from mote.compiler.settings import Settings
@@ -231,7 +232,7 @@ _HOMES = {
     "check": "ui.project.checker",
     "check_generator": "bench.generators.checks",
     "cmake": "ui.api.listings",
-    "compile": "compiler.line",
+    "compile": "compiler.kept",
     "compile_several": "compiler.several",
     "compile_shared": "compiler.several",
     "convert": "bench.evaluation.converter",
@@ -267,7 +268,7 @@ _HOMES = {
     "shrink": "optimize.compress.shrink",
     "sign": "deploy.delivery",
     "tune": "optimize.tune.tune",
-    "verify": "bench.measuring",
+    "verify": "bench.verifying",
     "verify_image": "deploy.delivery",
 }
 _CALLED = {

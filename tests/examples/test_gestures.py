@@ -10,7 +10,7 @@ from runpy import run_path
 import numpy as np
 import pytest
 
-from mote.compiler.line import model_steps
+from mote.compiler.subject import model_steps
 from tests.helpers.support import emulated
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "gestures"

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from mote.compiler.passes import optimize
+from mote.compiler.passes.pipeline import optimize
 from mote.frontends import tflite
 from mote.ir.graph import Graph
 from tests.helpers.network import FLOAT, SCALE, Net

@@ -13,7 +13,7 @@ from mote.compiler.emit.image.entries import has_checks
 from mote.compiler.emit.image.kernels import KernelRecord, merged, record
 from mote.compiler.kernels import catalogue
 from mote.compiler.kernels.contract import NHWC, Call, Kernel, Layout, Packed, Refusal, View
-from mote.compiler.passes import optimize
+from mote.compiler.passes.pipeline import optimize
 from mote.compiler.plan.selection.candidates import Candidates
 from mote.compiler.plan.selection.request import Lowering
 from mote.frontends import Source

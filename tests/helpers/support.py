@@ -24,7 +24,7 @@ from mote.bench.execute.stimuli import stimuli
 from mote.bench.measure.runner import bench
 from mote.compiler.compiled import Compiled
 from mote.compiler.line import compile, compile_graph
-from mote.compiler.passes import optimize
+from mote.compiler.passes.pipeline import optimize
 from mote.compiler.settings import make_settings
 from mote.frontends import tflite
 from mote.hardware import targets, toolchain

@@ -20,8 +20,8 @@ from mote.base.files import replace_file
 VARIABLE = "MOTE_CACHE"
 """Environment variable that names the cache folder."""
 OFF = "off"
-"""Value of `MOTE_CACHE` that turns the cache of plans off."""
-PLANS, OBJECTS = PARTS = ("plans", "objects")
+"""Value of `MOTE_CACHE` that turns the cache of models and plans off."""
+PLANS, MODELS, OBJECTS = PARTS = ("plans", "models", "objects")
 """Subfolders of the cache that `mote cache` counts and clears."""
 MOST = 256 << 20
 """Maximum bytes of all entries of a subfolder together."""
@@ -43,14 +43,14 @@ def root() -> Path:
 
 
 def is_off() -> bool:
-    """Whether `MOTE_CACHE=off` turns the cache of plans off."""
+    """Whether `MOTE_CACHE=off` turns the cache of models and plans off."""
     return os.environ.get(VARIABLE) == OFF
 
 
 @dataclass(frozen=True)
 class CacheFolder:
-    """A folder of cache entries that only this user can write to. An entry is a digest followed by the compressed
-    contents; a damaged one counts as missing."""
+    """A folder of cache entries that only this user can write to. An entry is a digest of its key and contents
+    followed by the compressed contents; one that is damaged or has another key counts as missing."""
 
     path: Path
     most: int = MOST
@@ -65,7 +65,7 @@ class CacheFolder:
             contents = unpacking.decompress(data[DIGEST:], LARGEST)
         except (OSError, zlib.error):
             return None
-        if not unpacking.eof or sha256(contents).digest() != data[:DIGEST]:
+        if not unpacking.eof or _digest(key, contents) != data[:DIGEST]:
             return None
         with suppress(OSError):
             path.touch()
@@ -73,7 +73,7 @@ class CacheFolder:
 
     def write(self, key: str, contents: bytes) -> None:
         """Writes an entry, unless it is too large; a full or read-only disk is ignored."""
-        data = sha256(contents).digest() + zlib.compress(contents, 1)
+        data = _digest(key, contents) + zlib.compress(contents, 1)
         if len(contents) > LARGEST or len(data) > self.most:
             return
         with suppress(OSError):
@@ -101,6 +101,10 @@ class CacheFolder:
                 break
             entry.path.unlink(missing_ok=True)
             total -= entry.nbytes
+
+
+def _digest(key: str, contents: bytes) -> bytes:
+    return sha256(key.encode() + b"\0" + contents).digest()
 
 
 @dataclass(frozen=True, order=True)

@@ -1,18 +1,15 @@
-"""`mote.run`, `mote.profile` and `mote.verify`, for a compiled model, an image, or a model to be compiled."""
+"""`mote.run` and `mote.profile`, for a compiled model, an image, or a model to be compiled."""
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Unpack
 
 from mote.base.errors import MoteError, explaining
 from mote.base.files import read_file
-from mote.base.progress import Say, silent
 from mote.bench.evaluation import images
-from mote.bench.evaluation import verify as verifier
-from mote.bench.evaluation.images import LoadedImage, is_image, load_image
-from mote.bench.evaluation.verify import VerifyResult
+from mote.bench.evaluation.images import LoadedImage
 from mote.bench.measure import profiler
 from mote.bench.measure import run as runner
 from mote.bench.measure.energy.capture import Capture
@@ -20,64 +17,13 @@ from mote.bench.measure.energy.meters import read_capture
 from mote.bench.measure.energy.profiled import energy_of
 from mote.bench.measure.profiler import Profile
 from mote.bench.measure.run import RunResult
-from mote.bench.measure.runner import check_tools
-from mote.compiler import line
+from mote.bench.verifying import subject
 from mote.compiler.compiled import Compiled
 from mote.compiler.given import CompileOptions
-from mote.compiler.settings import Settings, check_names
-from mote.deploy.boards.placing import board_settings
+from mote.compiler.settings import Settings
 from mote.frontends.data.inputs import Inputs, inferences
 from mote.frontends.data.readers.arrays import load_arrays
 from mote.hardware.toolchain.emulators import RTL
-
-STILL = ("target", "optimize", "aligned")
-"""Settings that apply to an already planned model."""
-
-
-def subject(
-    model: Any,
-    settings: Settings | None = None,
-    *,
-    runtime: str | Path | None = None,
-    example_inputs: Any = None,
-    compiler: str | None = None,
-    emulator: str | None = None,
-    board: str | None = None,
-    **options: Unpack[CompileOptions],
-) -> Compiled | LoadedImage:
-    """The subject of a measurement: a compiled model or image as it is, a `.mote` file loaded, or any other model
-    compiled with the options (by default for the board's target). Checks first that the tools to run it are
-    installed."""
-    if isinstance(model, Compiled | LoadedImage):
-        check_names(options)
-        unused = [*options, *(name for name, given in (("settings", settings), ("runtime", runtime)) if given)]
-        if unused:
-            raise MoteError(
-                "was decided when the model was compiled or loaded",
-                where=f"option {unused[0]}",
-                remedy="give it to `mote.compile` or `mote.load_image`, or give the file",
-            )
-        return model
-    chosen = board_settings(settings, options, board)
-    if isinstance(model, str | Path) and is_image(model):
-        _check_planned(chosen)
-        return load_image(model, chosen, runtime=runtime)
-    if runtime:
-        raise MoteError("is for images", where="option runtime", remedy="make one with `mote pack --runtime DIR`")
-    check_tools(chosen.target, compiler, emulator, board)
-    return line.compile(model, chosen, example_inputs=example_inputs)
-
-
-def _check_planned(given: Settings) -> None:
-    """Raises an error for settings that cannot change an already planned image."""
-    usual = Settings(given.target)
-    for f in fields(Settings):
-        if f.name not in STILL and getattr(given, f.name) != getattr(usual, f.name):
-            raise MoteError(
-                "cannot be chosen any more: an image is planned already",
-                where=f"option {f.name}",
-                remedy="omit it, or give the model file",
-            )
 
 
 class _Data:
@@ -89,7 +35,7 @@ class _Data:
 
     def inputs(self, model: Compiled | LoadedImage) -> Inputs | None:
         """Inputs of each inference."""
-        graph = model.graph if isinstance(model, LoadedImage) else model.plan.graph
+        graph = model.plan.graph if isinstance(model, Compiled) else model.graph
         inputs: Inputs | None = inferences(graph, self.arrays, self.file) if self.file else self.arrays
         return inputs
 
@@ -120,7 +66,7 @@ def run(
     tools = {"compiler": compiler, "emulator": emulator, "board": board}
     given = subject(model, settings, runtime=runtime, example_inputs=example_inputs, **tools, **options)
     inputs = arrays.inputs(given)
-    if isinstance(given, LoadedImage):
+    if not isinstance(given, Compiled):
         return images.run_image(given, inputs, **tools, layers=layers)
     return runner.run(given, inputs, **tools, layers=layers)
 
@@ -170,9 +116,9 @@ def profile(
         **options,
     )
     inputs = arrays.inputs(given)
-    target = given.target if isinstance(given, LoadedImage) else given.settings.target
+    target = given.settings.target
     tool = emulator or (RTL if target.rtl else None)
-    if isinstance(given, LoadedImage):
+    if not isinstance(given, Compiled):
         if capture is not None:
             raise MoteError("needs a plan", where="option capture", remedy="give the model file instead of the image")
         return images.profile_image(given, inputs, compiler=compiler, emulator=tool, board=board, layers=layers)
@@ -184,41 +130,3 @@ def profile(
         return result
     energy = energy_of(result, given.plan, capture, mark=mark, subtract_idle=subtract_idle, inferences=inferences)
     return replace(result, measured=energy)
-
-
-@explaining()
-def verify(
-    model: Any,
-    inputs: int | None = None,
-    *,
-    settings: Settings | None = None,
-    data: Any = None,
-    source: Any = None,
-    seed: int = 0,
-    compiler: str | None = None,
-    emulator: str | None = None,
-    board: str | None = None,
-    sanitize: bool = False,
-    runtime: str | Path | None = None,
-    example_inputs: Any = None,
-    say: Say = silent,
-    **options: Unpack[CompileOptions],
-) -> VerifyResult:
-    """Compare every tensor that the generated code computes with the reference: integers bit for bit, floats within
-    rounding.
-
-    `model` is a result of `mote.compile` or `mote.load_image`, or a model file, which is compiled with the options of
-    `mote.compile`. Inputs are 8 random, extreme and structured ones (`inputs`, `seed`), or samples of `data`. The
-    reference is LiteRT or the runtime of the model's format; if that is not installed, Mote's NumPy implementation; the
-    result names it. `source` is the model that an image was packed from, if not next to it. `sanitize` builds for the
-    host with address and undefined behaviour sanitizers. From a `board` (see `mote.run`) every tensor is read step by
-    step. `say` is a progress callback."""
-    tools = {"compiler": compiler, "emulator": emulator, "board": board}
-    given = subject(model, settings, runtime=runtime, example_inputs=example_inputs, **tools, **options)
-    if isinstance(given, LoadedImage):
-        return images.verify_image(
-            given, inputs, data=data, source=source, seed=seed, **tools, sanitize=sanitize, say=say
-        )
-    if source is not None:
-        raise MoteError("is for images", where="option source", remedy="make one with `mote pack`")
-    return verifier.verify(given, inputs, data=data, seed=seed, **tools, sanitize=sanitize, say=say)

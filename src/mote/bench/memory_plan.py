@@ -12,7 +12,7 @@ from mote.base.progress import Say, silent
 from mote.base.results import Result, as_json, plain
 from mote.bench.pictures import plans
 from mote.bench.pictures.memory import Holding, MemoryMap, direction
-from mote.compiler import line
+from mote.compiler import kept, line
 from mote.compiler.compiled import Compiled, kernel_label
 from mote.compiler.given import CompileOptions
 from mote.compiler.plan.plan import ControlFlowKernel, Plan, Step
@@ -202,7 +202,7 @@ def plan(
 
     Arguments are those of `mote.compile`. A notebook draws the result; `kernels(layer)` lists a layer's kernels with
     costs."""
-    return MemoryPlan(line.compile(model, settings, example_inputs=example_inputs, say=say, **options))
+    return MemoryPlan(kept.compile(model, settings, example_inputs=example_inputs, say=say, **options))
 
 
 def body_plans(op: Op, step: Step) -> list[dict[str, Any]]:

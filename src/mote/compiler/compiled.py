@@ -20,12 +20,12 @@ from mote.compiler.kernels.cost import Costs
 from mote.compiler.lower.program import Program
 from mote.compiler.package.description import Package, model_package
 from mote.compiler.package.packagers import chosen_packagers, packaged, write_packages
-from mote.compiler.passes import Saving
+from mote.compiler.passes.saving import Saving
 from mote.compiler.plan.memory.traffic import traffic
 from mote.compiler.plan.plan import Plan
 from mote.compiler.plan.selection.cores import alone
 from mote.compiler.plan.selection.estimate import estimate, training_cost
-from mote.compiler.prepared import PreparedGraph
+from mote.compiler.prepared_graph import PreparedGraph
 from mote.compiler.settings import Settings
 from mote.frontends import Source
 from mote.ir.graph import Graph

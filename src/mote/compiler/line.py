@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import zlib
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Unpack
 
-from mote import frontends
 from mote.base.errors import (
     BudgetError,
     LayerProblem,
@@ -20,7 +19,6 @@ from mote.base.errors import (
     Unsupported,
     UnsupportedError,
     explaining,
-    naming,
 )
 from mote.base.progress import Say, silent
 from mote.base.text import printable
@@ -42,13 +40,12 @@ from mote.compiler.offload.backends import offload
 from mote.compiler.offload.contract import Offload
 from mote.compiler.offload.streams import stream_backends
 from mote.compiler.package.packagers import packaged
-from mote.compiler.pins_file import check_model
 from mote.compiler.plan.check import PlanError, check
 from mote.compiler.plan.goal import DoesNotFitError, Goal, TooSlowError
 from mote.compiler.plan.json_codec import SerialError, dump
 from mote.compiler.plan.memory.several_memories import TooSmallError
 from mote.compiler.plan.plan import Plan
-from mote.compiler.plan.planner import plan
+from mote.compiler.plan.planner import least_cost, plan
 from mote.compiler.plan.selection.estimate import estimate, training_cost
 from mote.compiler.plan.selection.request import Lowering, Policy
 from mote.compiler.prepared import prepared
@@ -61,9 +58,10 @@ from mote.compiler.settings import (
     settings_and_examples,
 )
 from mote.compiler.stages import CompilerStage, session
+from mote.compiler.subject import CompilerInput, given_model, reading
 from mote.compiler.training.checkpointing import BY_HAND, RecomputedActivations, chosen_layers, with_recomputed
 from mote.compiler.training.sparse_update import settled
-from mote.frontends import Format, Source
+from mote.frontends import Source
 from mote.frontends.remedies import remedy_of
 from mote.hardware.targets import Memory
 from mote.ir.graph import Graph
@@ -98,7 +96,14 @@ def compile_within(
     say: Say = silent,
 ) -> Compiled:
     """Compiles a model within additional budgets, which `budgets` check on the built model."""
-    with reading(given_model(model, settings, example_inputs)) as subject:
+    return compile_source(given_model(model, settings, example_inputs), settings, budgets, say=say)
+
+
+def compile_source(
+    source: Source, settings: Settings, budgets: Sequence[BuiltBudget[Compiled]] = (), *, say: Say = silent
+) -> Compiled:
+    """Compiles the model of a source, within additional budgets."""
+    with reading(source) as subject:
         return _compile(subject, settings, budgets, say)
 
 
@@ -116,72 +121,13 @@ def compile_graph(graph: Graph, settings: Settings, say: Say = silent) -> Compil
         return _compile(CompilerInput(graph, graph.name), settings, (), say)
 
 
-def given_model(model: Any, settings: Settings, example_inputs: Any = None) -> Source:
-    """The source of a `model` argument: a file, bytes or an object, with the settings that say how to read it. A model
-    that is not a file gets the name in the settings."""
-    source = frontends.source_of(
-        model,
-        shapes=settings.shapes,
-        edges=settings.edges,
-        example_inputs=example_inputs,
-        features=settings.features,
-        outputs=settings.outputs,
-        signature=settings.signature,
-        constants=settings.constants,
-    )
-    if settings.name and not isinstance(model, str | Path | Source):
-        source = replace(source, where=settings.name)
-    if source.format != Format.TFLITE and settings.numerics == "tflm":
-        raise MoteError(
-            f"TFLite Micro does not run models of {source.title}, so that there are no numerics of it to follow",
-            where="option numerics",
-            remedy="omit it",
-        )
-    check_model(source, settings.pins)
-    return source
-
-
-@dataclass(frozen=True)
-class CompilerInput:
-    """The input of a compilation: a graph, and the file that it was read from."""
-
-    graph: Graph
-    where: str
-    source: Source | None = None
-    warnings: tuple[str, ...] = ()
-    version: str = ""
-    """The model's version in the metadata of the file."""
-    preprocess: str = ""
-    """The preprocessing steps in the metadata of the file."""
-
-
-def subject_of(source: Source) -> CompilerInput:
-    """The compilation input of a source. Equal sources are read once, for all targets and settings."""
-    return replace(session().result(READ, source), source=source)
-
-
-def _read(source: Source) -> CompilerInput:
-    model = frontends.read(source)
-    return CompilerInput(model.graph(), source.where, None, model.warnings, model.version, model.preprocess)
-
-
-READ = CompilerStage("read", _read)
-
-
-@contextmanager
-def reading(source: Source) -> Iterator[CompilerInput]:
-    """The compilation input of a source; errors inside of the block name the source."""
-    with naming(source.where), explaining():
-        yield subject_of(source)
-
-
 def _compile(
     subject: CompilerInput, settings: Settings, budgets: Sequence[BuiltBudget[Compiled]], say: Say
 ) -> Compiled:
     """Compiles within all budgets; if a budget includes code, the code is built and measured."""
     settings = replace(settings, preprocess=_steps(subject, settings))
     by_settings = partial(_planned, subject.graph, subject.where, say)
-    settings = settled(subject.graph, settings, by_settings, say)
+    settings = settled(subject.graph, settings, by_settings, partial(_least_cost, subject.graph), say)
     own: list[BuiltBudget[Compiled]] = [RecomputedActivations(subject.graph, settings), PlacedConstants()]
     own += [CodeInRam()] if settings.place_code == "ram" else []
     own += [CodeInFlash()] if settings.flash is not None else []
@@ -287,7 +233,7 @@ def planned(
     """Plans a graph without emitting C, to know what it costs on a target. `fixed`: only use the kernels of a
     runtime."""
     attempt = partial(_planned, graph, where or graph.name, say, fixed=fixed)
-    settings = settled(graph, settings, attempt, say)
+    settings = settled(graph, settings, attempt, partial(_least_cost, graph), say)
     budget = RecomputedActivations[Plan](graph, settings)
     return fit(partial(attempt, settings), [budget], reserve, say)
 
@@ -299,10 +245,13 @@ def _planned(
     return plan_for(prepared(graph, settings, fixed).whole, where, settings, say, reserve, fixed, tried=True)
 
 
-def model_steps(model: str | Path) -> str:
-    """The preprocessing steps in the metadata of a model's file."""
-    source = frontends.source_of(model)
-    return subject_of(source).preprocess if source.format == Format.TFLITE else ""
+def _least_cost(graph: Graph, settings: Settings) -> float:
+    """A lower bound for the cost of every plan of a graph; 0 if external generators or a second core may be faster than
+    the kernels."""
+    whole = prepared(graph, settings).whole
+    if settings.cores > 1 or offload_of(whole, settings).generators:
+        return 0.0
+    return least_cost(whole, lowering(settings), goal_of(settings, FIRST))
 
 
 def _steps(subject: CompilerInput, settings: Settings) -> str:
@@ -327,22 +276,7 @@ def plan_for(
     tried: bool = False,
 ) -> Plan:
     """Plans an optimized graph by settings. `tried`: it is one plan of a search, and not written to the disk cache."""
-    goal = Goal(
-        ram=reserve.ram_limit(settings),
-        spend=settings.ram is not None,
-        flash=reserve.flash_limit(settings),
-        most_cost=None if settings.cycle_limit is None else settings.cycle_limit / reserve.estimate_error,
-        least=settings.least_ram,
-        pushed=settings.input == "rows" or bool(settings.preprocess),
-        outputs_kept=bool(settings.preprocess),
-        small_steps=settings.step == "row",
-        zone=RED_ZONE if settings.red_zones else 0,
-        recompute=settings.recompute,
-        pins=settings.kernels,
-        costs=reserve.costs(settings),
-        cores=settings.cores,
-        barrier=settings.barrier if settings.cores > 1 else 0.0,
-    )
+    goal = goal_of(settings, reserve)
     if goal.pushed and not settings.preprocess:
         _check_pushable(graph, where)
     memories = () if goal.zone else settings.target.choice("ram")
@@ -368,6 +302,26 @@ def plan_for(
             + ("" if goal.pushed else ", or --input rows, which does not keep the whole input in RAM")
             + (BY_HAND if chosen_layers(settings.train) else ""),
         ) from None
+
+
+def goal_of(settings: Settings, reserve: Reserve) -> Goal:
+    """The planner's goal for the settings, without the bytes and cycles that are reserved."""
+    return Goal(
+        ram=reserve.ram_limit(settings),
+        spend=settings.ram is not None,
+        flash=reserve.flash_limit(settings),
+        most_cost=None if settings.cycle_limit is None else settings.cycle_limit / reserve.estimate_error,
+        least=settings.least_ram,
+        pushed=settings.input == "rows" or bool(settings.preprocess),
+        outputs_kept=bool(settings.preprocess),
+        small_steps=settings.step == "row",
+        zone=RED_ZONE if settings.red_zones else 0,
+        recompute=settings.recompute,
+        pins=settings.kernels,
+        costs=reserve.costs(settings),
+        cores=settings.cores,
+        barrier=settings.barrier if settings.cores > 1 else 0.0,
+    )
 
 
 def _plan(graph: Graph, how: Lowering, goal: Goal, memories: Sequence[Memory], offload: Offload, say: Say) -> Plan:

@@ -27,14 +27,15 @@ from mote.compiler.emit.image.stock_kernels import stock
 from mote.compiler.emit.image.writer import Details, write
 from mote.compiler.given import PackOptions
 from mote.compiler.kernels.contract import Fixed
-from mote.compiler.line import c_name, given_model, plan_for, subject_of
+from mote.compiler.line import c_name, plan_for
 from mote.compiler.lower.program import Program, program
 from mote.compiler.offload.contract import Offloaded
 from mote.compiler.options.parsing import check_at_least
-from mote.compiler.passes import Saving
+from mote.compiler.passes.saving import Saving
 from mote.compiler.plan.plan import Plan
 from mote.compiler.prepared import prepared
 from mote.compiler.settings import TABLE, Settings, changed_options, chosen_settings, settings_and_examples
+from mote.compiler.subject import given_model, subject_of
 from mote.frontends import Source
 from mote.hardware.npu.sources import check_files
 from mote.hardware.targets import ALIGNED, Target

@@ -23,10 +23,11 @@ from mote.compiler.emit.c.project import Job, Project, generate_several
 from mote.compiler.fitting.code_size import CodeSize, code_size, several_code_size
 from mote.compiler.fitting.reserve import USUAL_CODE, Reserve
 from mote.compiler.given import CompileOptions
-from mote.compiler.line import emitted, given_model, golden, reading
+from mote.compiler.line import emitted, golden
 from mote.compiler.package.description import Package, model_package
 from mote.compiler.package.packagers import packaged, write_packages
 from mote.compiler.settings import TABLE, Settings, chosen_settings
+from mote.compiler.subject import given_model, reading
 from mote.ir.graph import Tensor
 from mote.ir.graph.io_order import model_shape
 

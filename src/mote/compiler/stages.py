@@ -27,6 +27,7 @@ KEPT = 4
 """Results per stage that a session keeps in memory."""
 SOURCES = (".py", ".toml", ".json", ".h")
 """Suffixes of Mote's own files that cached results depend on."""
+PACKAGE = "mote"
 Result = TypeVar("Result")
 
 
@@ -47,6 +48,8 @@ class CompilerStage(Generic[Result]):
     """Serializes a result for the disk cache; None if it cannot be serialized."""
     reads: Callable[[str], Result] | None = None
     """Deserializes a result; raises SerialError for text that is none."""
+    part: str = PLANS
+    """Subfolder of the cache that stores the results."""
 
 
 @dataclass
@@ -80,13 +83,19 @@ class CompilerSession:
                 known.popitem(last=False)
         return made
 
+    def read_or_made(self, stage: CompilerStage[Result], *inputs: Any, **aside: Any) -> Result:
+        """The result of a stage without options, from the disk cache or computed; it is not kept in memory."""
+        digest = None if stage.key is None else stage.key(*inputs)
+        return self._kept(stage, digest, lambda: stage.function(*inputs, **aside))
+
     def _kept(self, stage: CompilerStage[Result], digest: str | None, make: Callable[[], Result]) -> Result:
         """The result from the disk cache, or computed by `make` and cached on disk. Nothing is cached if users have
-        registered kernel files, as their Python code has no digest."""
-        off = not self.disk or is_off() or bool(added_texts())
+        registered operators, kernels or preprocessing steps, as their Python code has no digest."""
+        off = not self.disk or is_off() or is_extended()
         if off or digest is None or stage.writes is None or stage.reads is None:
             return make()
-        folder, name = CacheFolder(root() / PLANS), sha256(f"{version()} {stage.name} {digest}".encode()).hexdigest()
+        folder = CacheFolder(root() / stage.part)
+        name = sha256(f"{version()} {stage.name} {digest}".encode()).hexdigest()
         if (kept := folder.read(name)) is not None:
             with suppress(SerialError, UnicodeDecodeError):
                 return stage.reads(kept.decode())
@@ -114,8 +123,13 @@ def _file_digest(path: str) -> str:
 
 
 def registered() -> Hashable:
-    """All registered operators, preprocessing steps and kernels, as part of cache keys."""
-    return tuple(DEFINITIONS.items()), tuple(STEPS.items()), tuple(KERNELS), added_texts()
+    """All registered operators and preprocessing steps, and kernels if users changed them, as part of cache keys."""
+    return tuple(DEFINITIONS.items()), tuple(STEPS.items()), KERNELS.changed, added_texts()
+
+
+def is_extended() -> bool:
+    """Whether users have registered operators, kernels or preprocessing steps: those in C have a text."""
+    return bool(added_texts()) or any(step.__module__.partition(".")[0] != PACKAGE for step in STEPS.values())
 
 
 @cache

@@ -11,13 +11,13 @@ from mote.base.errors import MoteError, explaining
 from mote.base.files import read_file, temporary_folder
 from mote.base.progress import Say, silent
 from mote.base.results import Record, Result
-from mote.compiler import line
 from mote.compiler.compiled import Compiled
 from mote.compiler.emit.c.programs.agent import GLUE, agent_glue
 from mote.compiler.emit.image import format
 from mote.compiler.emit.image.c_array import state_bytes
 from mote.compiler.firmware import firmware
 from mote.compiler.given import PackOptions
+from mote.compiler.kept import compile
 from mote.compiler.package.description import LICENCE_FILE, Files, licence
 from mote.compiler.package.description import metadata as read_metadata
 from mote.compiler.package.packagers import write_files
@@ -144,7 +144,7 @@ def agent(
             raise MoteError(
                 "memory and keys are for images", where="option image_ram", remedy="use --runtime in place of a model"
             )
-        return _with_model(line.compile(model, chosen, say=say), package, kept, binaries, metadata)
+        return _with_model(compile(model, chosen, say=say), package, kept, binaries, metadata)
     asked = ImageRoom(image_ram, (arena,), states)
     _check_room(runtime, asked, kept)
     made = make_runtime(runtime, chosen, say=say)

@@ -14,9 +14,10 @@ import mote
 from mote import Interpreter, MoteError
 from mote.compiler.emit.image.kernels import ANY
 from mote.compiler.packer import pack
-from mote.compiler.passes.training.backward import Loss, training_graph
+from mote.compiler.passes.training.backward import training_graph
 from mote.compiler.passes.training.integer_backward import IntegerSgd, integer_training_graph
 from mote.compiler.passes.training.labelled import label_values
+from mote.compiler.passes.training.loss import Loss
 from mote.compiler.passes.training.optimizers import Sgd
 from mote.compiler.settings import make_settings
 from mote.ir.graph import Graph

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from mote.compiler.kernels.armv7em.depthwise.planar import Planar
 from mote.compiler.kernels.contract import Call, Packed
+from mote.compiler.kernels.pack.planar import Planar
 from mote.frontends import tflite
 from mote.ir.graph import Graph, Op
 from mote.ir.graph.rows import OUTSIDE, row_count

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from mote.bench.evaluation.verify import verify
 from mote.compiler.kernels import catalogue
 from mote.compiler.kernels.armv7em.depthwise.depthwise_planar import planar_layout
-from mote.compiler.kernels.armv7em.depthwise.planar import Planar
 from mote.compiler.kernels.contract import NHWC, Packed, Refusal, View
+from mote.compiler.kernels.pack.planar import Planar
 from mote.compiler.line import compile
 from mote.frontends import tflite
 from mote.frontends.tflite.writer import Writer

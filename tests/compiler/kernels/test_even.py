@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mote.compiler.kernels import catalogue
-from mote.compiler.kernels.armv7em.depthwise.planar import Planar
 from mote.compiler.kernels.contract import NHWC, View
+from mote.compiler.kernels.pack.planar import Planar
 from mote.compiler.kernels.pack.requantize.even import single_scale
 from mote.compiler.kernels.pack.requantize.loose import loosened
 from mote.compiler.kernels.pack.requantize.patch import layer_sums_of, loose_channels

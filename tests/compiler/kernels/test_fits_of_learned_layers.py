@@ -9,11 +9,12 @@ import pytest
 
 pytest.importorskip("torch")
 
-from mote.compiler.kernels import helium
 from mote.compiler.kernels.catalogue import candidates, wanted_layouts
 from mote.compiler.kernels.contract import Packed, View
+from mote.compiler.kernels.helium import kernels as helium
 from mote.compiler.lower.program import Form
-from mote.compiler.passes.training.backward import Loss, training_graph
+from mote.compiler.passes.training.backward import training_graph
+from mote.compiler.passes.training.loss import Loss
 from mote.compiler.passes.training.optimizers import Sgd
 from mote.hardware import targets
 from tests.compiler.kernels.learned_layers import Learners

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from mote import compile, verify
 from mote.compiler.fitting.code_size import code_size
 from mote.compiler.kernels import catalogue
-from mote.compiler.kernels.armv7em.depthwise.planar import Planar
 from mote.compiler.kernels.armv7em.gemm.gemm_assembly import MatrixWeights, OutputPlaces, PixelBytes, code
 from mote.compiler.kernels.contract import NHWC, Layout, Packed, Refusal, View
+from mote.compiler.kernels.pack.planar import Planar
 from mote.frontends import tflite
 from mote.ir.graph import Graph
 from mote.ir.graph.tensor import Array

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mote.compiler.line import compile
-from mote.compiler.passes import optimize
+from mote.compiler.passes.pipeline import optimize
 from mote.frontends import tflite
 from mote.frontends.tflite.writer import Writer
 from mote.ir.ops.matrix.batch_matmul import HeadMatmul

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mote.compiler.passes import optimize
+from mote.compiler.passes.pipeline import optimize
 from mote.frontends import tflite
 from tests.helpers.network import Net
 from tests.helpers.support import check, examples, needs_litert

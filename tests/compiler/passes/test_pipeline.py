@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from mote.compiler.passes import optimize, pipeline
+from mote.compiler.passes import pipeline
+from mote.compiler.passes.pipeline import optimize
 from tests.compiler.passes.before_after import graph, unchanged
 from tests.helpers.network import Net
 

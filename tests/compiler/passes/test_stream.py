@@ -14,7 +14,7 @@ from mote.bench.evaluation.verify import verify
 from mote.bench.measure.run import run
 from mote.compiler.compiled import Compiled
 from mote.compiler.line import compile
-from mote.compiler.passes import optimize
+from mote.compiler.passes.pipeline import optimize
 from mote.compiler.passes.streaming import stream
 from mote.frontends import tflite
 from mote.ir.graph import Graph

@@ -10,8 +10,8 @@ import numpy as np
 from hypothesis import strategies as st
 
 from mote.compiler.kernels import catalogue
-from mote.compiler.kernels.armv7em.depthwise.planar import Planar
 from mote.compiler.kernels.contract import ANY_TYPE, OTHER, Call, Entry, Kernel, Needs, Packed, View
+from mote.compiler.kernels.pack.planar import Planar
 from mote.ir.graph import Graph, Op, Quantization, Tensor
 from mote.ir.graph.rows import row_count
 from mote.ir.graph.tensor import Array, Shape

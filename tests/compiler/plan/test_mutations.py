@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from mote.bench.execute.stimuli import stimuli
-from mote.compiler.kernels.armv7em.depthwise.planar import Planar
 from mote.compiler.kernels.contract import NHWC
+from mote.compiler.kernels.pack.planar import Planar
 from mote.compiler.plan.check import PlanError, check
 from mote.compiler.plan.goal import Goal
 from mote.compiler.plan.plan import KEPT, Plan, SplitKernel

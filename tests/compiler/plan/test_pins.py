@@ -8,7 +8,7 @@ import pytest
 
 from mote import compile, verify
 from mote.base.errors import MoteError
-from mote.compiler.passes import optimize
+from mote.compiler.passes.pipeline import optimize
 from mote.compiler.plan.goal import Goal
 from mote.compiler.plan.plan import Plan
 from mote.compiler.plan.planner import plan, plan_one_memory

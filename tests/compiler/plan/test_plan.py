@@ -15,7 +15,7 @@ import mlperf_tiny
 from mote import frontends
 from mote.bench.execute.stimuli import stimuli
 from mote.compiler.kernels.contract import Packed
-from mote.compiler.passes import optimize
+from mote.compiler.passes.pipeline import optimize
 from mote.compiler.passes.rewriting import strip_io
 from mote.compiler.plan.check import PlanError, check
 from mote.compiler.plan.goal import DoesNotFitError, Goal

@@ -47,7 +47,7 @@ def plans(graph: Graph, train: str) -> tuple[Settings, Plan, Plan]:
     """The settings with what budgets have chosen, the plan of it, and that of the model without training."""
     settings = make_settings("host", train=train, train_data=data(graph))
     planned = partial(line._planned, graph, "network", lambda _: None)
-    chosen = settled(graph, settings, planned)
+    chosen = settled(graph, settings, planned, partial(line._least_cost, graph))
     return chosen, planned(chosen), planned(make_settings("host"))
 
 
@@ -72,13 +72,42 @@ def test_more_learns_within_more() -> None:
     assert estimate(chosen.costs, within) <= limit
 
 
+def test_what_is_too_slow_in_any_plan_is_not_planned() -> None:
+    """The same is chosen as where everything is planned, of fewer plans."""
+    graph, made = network(), dict[bool, list[Settings]]()
+    settings = make_settings("cortex-m4", train="auto:RAM=16K", train_data=data(graph))
+    chosen = []
+    for bounded in (False, True):
+        tried = made.setdefault(bounded, [])
+
+        def planned(one: Settings, tried: list[Settings] = tried) -> Plan:
+            tried.append(one)
+            return line._planned(graph, "network", lambda _: None, one)
+
+        chosen.append(settled(graph, settings, planned, partial(line._least_cost, graph) if bounded else lambda _: 0.0))
+    assert chosen[0] == chosen[1] and 0 < len(made[True]) < len(made[False])
+
+
+@pytest.mark.parametrize("optimize", ["balanced", "speed", "size"])
+def test_no_plan_costs_less_than_the_bound(optimize: str) -> None:
+    """Whatever memory it may take, also of a model that learns, whose step is a body; nor is the bound far below."""
+    graph = network()
+    for train in (None, "last", "biases"):
+        own = {} if train is None else {"train": train, "train_data": data(graph)}
+        for ram in ({}, {"ram": "min"}, {"ram": 3000}):
+            settings = make_settings("cortex-m4", optimize=optimize, **own, **ram)
+            cost = estimate(settings.costs, line._planned(graph, "network", lambda _: None, settings))
+            bound = line._least_cost(graph, settings)
+            assert bound <= cost and (ram or optimize != "speed" or cost < 1.2 * bound)
+
+
 def test_budgets_that_allow_nothing() -> None:
     graph = network()
     with pytest.raises(BudgetError) as caught:
         plans(graph, "auto:CYCLES=1")
     assert "within the budgets" in caught.value.reason
     with pytest.raises(MoteError) as missing:
-        settled(graph, make_settings("host", train="auto:RAM=3K"), lambda _: pytest.fail("planned"))
+        settled(graph, make_settings("host", train="auto:RAM=3K"), pytest.fail, pytest.fail)
     assert "--train-data" in missing.value.remedy
 
 

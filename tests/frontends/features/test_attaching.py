@@ -17,7 +17,8 @@ from mote.bench.evaluation.verify import verify
 from mote.bench.execute.host_library import HostModel
 from mote.compiler.compiled import Compiled
 from mote.compiler.kernels import library
-from mote.compiler.line import compile, model_steps
+from mote.compiler.line import compile
+from mote.compiler.subject import model_steps
 from mote.frontends.data.dataset import dataset
 from mote.frontends.features.attaching import attached
 from mote.frontends.features.pipeline import preprocessing

@@ -9,7 +9,7 @@ import pytest
 
 from mote.base.errors import MoteError
 from mote.compiler.offload.ethos_u.regions import exported, regions
-from mote.compiler.passes import optimize
+from mote.compiler.passes.pipeline import optimize
 from mote.frontends import load
 from mote.hardware.npu.functional import execute
 from mote.hardware.npu.stream import decode

@@ -14,10 +14,11 @@ import pytest
 from mote.base.errors import BudgetError, MoteError
 from mote.compiler.kernels import catalogue
 from mote.compiler.kernels.contract import Knob, Packed, Refusal, View
-from mote.compiler.line import compile, given_model, subject_of
+from mote.compiler.line import compile
 from mote.compiler.plan.selection.candidates import candidates_of, ordered
 from mote.compiler.prepared import prepared
 from mote.compiler.settings import make_settings
+from mote.compiler.subject import given_model, subject_of
 from mote.optimize.search import running
 from mote.optimize.tune.database import CostDatabase
 from mote.optimize.tune.space import Setup, Space, start_setup, with_flags

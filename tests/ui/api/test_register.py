@@ -33,7 +33,7 @@ OPERATOR, KERNEL = (str(EXAMPLES / name / "plugin.py") for name in ("custom_oper
 @pytest.fixture(autouse=True)
 def alone() -> Iterator[None]:
     """What a test registers is forgotten after it."""
-    kernels, steps = catalogue.KERNELS.copy(), dict(STEPS)
+    kernels, steps = [*catalogue.KERNELS], dict(STEPS)
     yield
     STEPS.clear()
     STEPS.update(steps)

@@ -22,7 +22,7 @@ from mote.bench.evaluation.worst_samples import agreement, most_different
 from mote.bench.metrics import check_metric, noise
 from mote.compiler.compiled import Compiled
 from mote.compiler.given import CompileOptions
-from mote.compiler.line import compile
+from mote.compiler.kept import compile
 from mote.compiler.options.parsing import check_at_least
 from mote.compiler.settings import Settings, make_settings
 from mote.frontends.data.dataset import dataset

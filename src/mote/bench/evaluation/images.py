@@ -44,10 +44,10 @@ from mote.compiler.firmware import MOST_PARTS, MOST_TRACED, Firmware, ModelExten
 from mote.compiler.given import CompileOptions
 from mote.compiler.kernels import catalogue
 from mote.compiler.kernels.contract import NHWC, Layout
-from mote.compiler.line import given_model, subject_of
 from mote.compiler.package.runtime_project import WRAPPING
 from mote.compiler.prepared import prepared
 from mote.compiler.settings import Settings, make_settings
+from mote.compiler.subject import given_model, subject_of
 from mote.frontends import SUFFIXES, Source, source_of
 from mote.frontends.data.dataset import dataset
 from mote.frontends.data.inputs import Inputs
@@ -184,19 +184,6 @@ class LoadedImage(Result):
         placed = [(op.fields, op.out) for op in self.image.ops if op.out is not None]
         parts = [(fields["times"] * max(out.rows, fields["group"]), out.row_bytes) for fields, out in placed]
         return sum(count * nbytes for count, nbytes in parts), sum(count for count, _ in parts)
-
-
-def is_image(path: str | Path | bytes | Source) -> bool:
-    """Whether a file, or its bytes, is an image."""
-    if isinstance(path, bytes):
-        return reader.is_image(path)
-    if isinstance(path, Source):
-        return False
-    try:
-        with Path(path).open("rb") as file:
-            return reader.is_image(file.read(len(format.BEGINS)))
-    except OSError:
-        return False
 
 
 def load_image(

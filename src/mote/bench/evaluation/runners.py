@@ -20,7 +20,7 @@ from mote.bench.execute.host_library import HostModel, as_in_model, on_vectors
 from mote.bench.metrics import Score
 from mote.bench.metrics.events import events
 from mote.compiler.compiled import Compiled
-from mote.compiler.line import compile
+from mote.compiler.kept import compile
 from mote.compiler.settings import NO_STEPS, Settings
 from mote.deploy.boards.placing import board_settings
 from mote.ir.graph import Graph

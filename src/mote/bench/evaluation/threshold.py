@@ -19,7 +19,7 @@ from mote.bench.metrics.events import JOINED, events
 from mote.bench.metrics.thresholds import FITTED, Interval, at_most, highest, percentile, quietest
 from mote.compiler.compiled import Compiled
 from mote.compiler.given import CompileOptions
-from mote.compiler.line import compile
+from mote.compiler.kept import compile
 from mote.compiler.settings import NO_STEPS, Settings
 from mote.frontends.data.dataset import dataset
 from mote.ir.graph import Tensor

@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mote.base.deferred import deferred
 from mote.base.errors import MoteError, explaining, naming
 from mote.base.files import temporary_folder
 from mote.base.progress import Say, counted, silent
@@ -28,11 +29,9 @@ from mote.compiler.firmware import Firmware, firmware
 from mote.compiler.kernels.contract import NHWC, Layout
 from mote.compiler.offload.contract import Offloaded
 from mote.compiler.options.parsing import check_at_least
-from mote.compiler.passes.folding import simplify_control
-from mote.compiler.passes.rewriting import tflm_numerics
 from mote.compiler.passes.training.spec import Learner
 from mote.compiler.plan.scheduling.rows import PushedInput
-from mote.compiler.prepared import PreparedGraph
+from mote.compiler.prepared_graph import PreparedGraph
 from mote.compiler.settings import Settings
 from mote.deploy.boards.boards_file import BoardEntry
 from mote.deploy.boards.interruption import Interruption, interruption_lines
@@ -44,6 +43,13 @@ from mote.ir.graph.io_order import code_axis
 from mote.ir.graph.rows import row_count
 from mote.ir.graph.tensor import Array
 from mote.ir.graph.tolerance import allowed_difference, compare
+
+if TYPE_CHECKING:
+    from mote.compiler.passes.folding import simplify_control
+    from mote.compiler.passes.rewriting import tflm_numerics
+else:
+    simplify_control = deferred("mote.compiler.passes.folding.simplify_control")
+    tflm_numerics = deferred("mote.compiler.passes.rewriting.tflm_numerics")
 
 Case = Mapping[int, Array]
 """Inputs of an inference, by tensor id."""

@@ -24,8 +24,9 @@ from mote.compiler.emit.c.model.states import HEAD, saved_bytes
 from mote.compiler.emit.c.programs import glue
 from mote.compiler.firmware import not_run, simulation
 from mote.compiler.kernels.library import added
-from mote.compiler.line import CompilerInput, emitted
+from mote.compiler.line import emitted
 from mote.compiler.settings import Settings
+from mote.compiler.subject import CompilerInput
 from mote.hardware.targets import NATIVE, VECTORS
 from mote.hardware.toolchain import host
 from mote.hardware.toolchain.builder import HARNESS

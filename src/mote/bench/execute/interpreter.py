@@ -17,14 +17,15 @@ from mote.bench.execute import host_runtime
 from mote.bench.execute.host_runtime import RuntimeStatus
 from mote.bench.execute.interpreter_training import InterpreterTraining
 from mote.compiler.emit.image import format
+from mote.compiler.emit.image.detection import is_image
 from mote.compiler.emit.image.kernels import ANY, KernelRecord
 from mote.compiler.emit.image.manifest import read_manifest
 from mote.compiler.emit.image.metadata import TURNED
-from mote.compiler.emit.image.reader import ImageContents, is_image, read
+from mote.compiler.emit.image.reader import ImageContents, read
 from mote.compiler.emit.image.stock_kernels import stock
-from mote.compiler.line import given_model
 from mote.compiler.packer import pack
 from mote.compiler.settings import Settings, make_settings
+from mote.compiler.subject import given_model
 from mote.frontends import Format, Source
 from mote.frontends.reading import parsed_shapes
 from mote.frontends.tflite.file.details import FileSignature, FileTensor, signatures, tensors

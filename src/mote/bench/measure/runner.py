@@ -6,21 +6,28 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from mote.base.deferred import deferred
 from mote.base.errors import MoteError
 from mote.base.files import temporary_folder
 from mote.compiler.compiled import Compiled
 from mote.compiler.firmware import Firmware, firmware, linked
-from mote.deploy.boards.boards_file import BoardEntry
-from mote.deploy.boards.execution import board_execution
-from mote.deploy.boards.facts import INSTRUCTIONS, BoardFacts, facts_of
-from mote.deploy.boards.placing import OpenBoard, board_model, opened
 from mote.hardware import toolchain
 from mote.hardware.targets import Target
 from mote.hardware.toolchain import Compiler, Emulator, Execution, Mode
 from mote.hardware.toolchain.builder import board_of, has_board
 from mote.hardware.toolchain.elf import FlashPart, flash_parts
 from mote.hardware.toolchain.emulators import check_devices
+
+if TYPE_CHECKING:
+    from mote.deploy.boards import execution, placing
+    from mote.deploy.boards import facts as board_facts
+    from mote.deploy.boards.boards_file import BoardEntry
+else:
+    execution = deferred("mote.deploy.boards.execution")
+    board_facts = deferred("mote.deploy.boards.facts")
+    placing = deferred("mote.deploy.boards.placing")
 
 
 @dataclass(frozen=True)
@@ -33,7 +40,7 @@ class Bench:
     emulator: Emulator
     folder: Path
     sanitize: bool = False
-    board: OpenBoard | None = None
+    board: placing.OpenBoard | None = None
     """Board used instead of an emulator."""
     _leaving: ExitStack = field(default_factory=ExitStack, compare=False, repr=False)
     _built: dict[Mode, Path] = field(default_factory=dict, compare=False, repr=False)
@@ -58,16 +65,16 @@ class Bench:
         return emulator, compiler
 
     @property
-    def facts(self) -> BoardFacts | None:
+    def facts(self) -> board_facts.BoardFacts | None:
         """Facts about the board and its counter; None for an emulator."""
-        return None if self.board is None else facts_of(self.board)
+        return None if self.board is None else board_facts.facts_of(self.board)
 
     @property
     def counts(self) -> str:
         """Unit that is counted: instructions or cycles."""
         if self.facts is not None:
             return self.facts.unit
-        return INSTRUCTIONS if self.target.is_host else board_of(self.target).counts
+        return board_facts.INSTRUCTIONS if self.target.is_host else board_of(self.target).counts
 
     @property
     def links(self) -> bool:
@@ -86,7 +93,9 @@ class Bench:
     ) -> Execution:
         """Runs inferences consecutively from initial states; `done` is called after each on a board."""
         if self.board is not None:
-            return board_execution(self.board.session, mode, inputs, stateful=self.firmware.stateful, done=done)
+            return execution.board_execution(
+                self.board.session, mode, inputs, stateful=self.firmware.stateful, done=done
+            )
         elf = self.elf(mode)
         return toolchain.execute(
             elf,
@@ -141,7 +150,9 @@ def _on_board(
         )
     tool = _found_compiler(subject.target, compiler)
     leaving = ExitStack()
-    there = leaving.enter_context(opened(board, board_model(subject), folder=folder / "board", compiler=tool))
+    there = leaving.enter_context(
+        placing.opened(board, placing.board_model(subject), folder=folder / "board", compiler=tool)
+    )
     return Bench(subject, tool, Emulator("board", (), there.label), folder, board=there, _leaving=leaving)
 
 

@@ -6,23 +6,14 @@ compute everything on any core, and a kernel comes before those that it may make
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, MutableSequence
 from functools import lru_cache
+from importlib import import_module
 from itertools import product
+from typing import Any
 
-from mote.compiler.kernels.armv6m import KERNELS as ARMV6M
-from mote.compiler.kernels.armv7em import KERNELS as ARMV7EM
-from mote.compiler.kernels.armv7m import KERNELS as ARMV7M
-from mote.compiler.kernels.avre import KERNELS as AVRE
 from mote.compiler.kernels.contract import Call, Fixed, Kernel, Knob, Knobs, Layout, Packed, Refusal, Variant, View
 from mote.compiler.kernels.files import SETS
-from mote.compiler.kernels.helium import KERNELS as HELIUM
-from mote.compiler.kernels.portable import KERNELS as PORTABLE
-from mote.compiler.kernels.rv32m import KERNELS as RV32M
-from mote.compiler.kernels.rvv import KERNELS as RVV
-from mote.compiler.kernels.scalar import KERNELS as SCALAR
-from mote.compiler.kernels.vectors import KERNELS as VECTORS
-from mote.compiler.kernels.vfp import KERNELS as VFP
 from mote.hardware.targets import ALIGNED, Target, declare
 from mote.ir.graph import Op
 
@@ -42,7 +33,52 @@ FOLDERS = {
 FLOATS = frozenset({"fpu", "float32"})
 """Features of cores that compute float32."""
 UNMEASURED = Refusal("its costs on this core are not measured")
-KERNELS: list[Kernel] = [*HELIUM, *ARMV7EM, *ARMV7M, *ARMV6M, *VFP, *RVV, *RV32M, *SCALAR, *VECTORS, *AVRE, *PORTABLE]
+PROVIDERS = ("helium", "armv7em", "armv7m", "armv6m", "vfp", "rvv", "rv32m", "scalar", "vectors", "avre", "portable")
+"""Folders of kernels, in the order in which they are tried."""
+
+
+class KernelList(MutableSequence[Kernel]):
+    """A list of kernels whose folders are imported at the first access: an existing plan needs none of them."""
+
+    def __init__(self, folders: Iterable[str]) -> None:
+        self._folders = tuple(folders)
+        self._own: tuple[Kernel, ...] = ()
+        self._kernels: list[Kernel] | None = None
+
+    @property
+    def kernels(self) -> list[Kernel]:
+        """All kernels of the list."""
+        if self._kernels is None:
+            modules = [import_module(f"mote.compiler.kernels.{folder}.kernels") for folder in self._folders]
+            self._own = tuple(kernel for module in modules for kernel in module.KERNELS)
+            self._kernels = [*self._own]
+        return self._kernels
+
+    @property
+    def changed(self) -> tuple[Kernel, ...]:
+        """All kernels if users have changed the list; otherwise empty."""
+        return () if self._kernels is None or self._own == tuple(self._kernels) else tuple(self._kernels)
+
+    def __getitem__(self, index: Any) -> Any:
+        return self.kernels[index]
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        self.kernels[index] = value
+
+    def __delitem__(self, index: Any) -> None:
+        del self.kernels[index]
+
+    def __len__(self) -> int:
+        return len(self.kernels)
+
+    def __iter__(self) -> Iterator[Kernel]:
+        return iter(self.kernels)
+
+    def insert(self, index: int, value: Kernel) -> None:
+        self.kernels.insert(index, value)
+
+
+KERNELS = KernelList(PROVIDERS)
 
 
 def instruction_sets(target: Target) -> tuple[str, ...]:

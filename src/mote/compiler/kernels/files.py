@@ -2,38 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import os
 from functools import cache
-from importlib.resources import files
-from importlib.resources.abc import Traversable
+from pathlib import Path
+
+TOP = Path(__file__).parent
+"""The folder of all kernels."""
 
 
-def _folders(top: Traversable) -> Iterator[Traversable]:
-    """All folders below `top`, depth-first, sorted by name."""
-    for folder in sorted((path for path in top.iterdir() if path.is_dir()), key=lambda path: path.name):
-        yield folder
-        yield from _folders(folder)
+def _folders(top: Path) -> dict[Path, list[Path]]:
+    """The files of all folders below `top`, depth-first, folders sorted by name."""
+    files: dict[Path, list[Path]] = {}
+    for folder, inner, names in os.walk(top):
+        inner.sort()
+        files[Path(folder)] = [Path(folder, name) for name in names]
+    del files[top]
+    return files
 
 
-_FILES = {folder: list(folder.iterdir()) for folder in _folders(files("mote.compiler.kernels"))}
-_WITH_HEADERS = [folder for folder, paths in _FILES.items() if any(path.name.endswith(".h") for path in paths)]
-FOLDERS = tuple(folder for folder in _WITH_HEADERS if folder.name != "fits")
+_FILES = _folders(TOP)
+_HEADERS = {folder: headers for folder, paths in _FILES.items() if (headers := [p for p in paths if p.suffix == ".h"])}
+FOLDERS = tuple(folder for folder in _HEADERS if folder.name != "fits")
 """Include folders for a C compiler: portable kernels, primitives, and the kernels and primitives of instruction
 sets."""
-FITS = tuple(folder for folder in _WITH_HEADERS if folder.name == "fits")
+FITS = tuple(folder for folder in _HEADERS if folder.name == "fits")
 """Include folders with the hand-written functions that check kernel parameters (see `mote_room.h`)."""
-HEADERS = {path.name: path for paths in _FILES.values() for path in paths if path.name.endswith(".h")}
+HEADERS = {path.name: path for paths in _HEADERS.values() for path in paths}
 """Path of every header by its file name, which is unique across folders."""
 SETS = ("armv6m", "armv7m", "armv7em", "avre", "helium", "rv32m", "rvv", "scalar", "softfloat", "vectors", "vfp")
 """Folder names of the instruction sets."""
 SET_OF = {
-    path.name: name
-    for name in SETS
-    for folder in _folders(files("mote.compiler.kernels"))
-    if folder.name == name
-    for inner in (folder, *_folders(folder))
-    for path in _FILES[inner]
-    if path.name.endswith(".h")
+    path.name: folder.relative_to(TOP).parts[0]
+    for folder, paths in _HEADERS.items()
+    for path in paths
+    if folder.relative_to(TOP).parts[0] in SETS
 }
 """Instruction set (folder name) of every header that is specific to one."""
 TABLES = [path for paths in _FILES.values() for path in paths if path.name == "checks.txt"]

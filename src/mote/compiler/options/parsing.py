@@ -8,18 +8,23 @@ from dataclasses import fields
 from math import inf
 from numbers import Integral, Real
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from mote.base.deferred import deferred
 from mote.base.errors import MoteError
 from mote.base.option import Notation
 from mote.compiler.passes.training.spec import Spec, parsed
 from mote.compiler.pins_file import PinsFile
-from mote.compiler.plan.selection.pins import Pin
 from mote.frontends.data.dataset import dataset
 from mote.frontends.data.dataset_type import Dataset
 from mote.frontends.labels import read_labels
 from mote.frontends.reading import names, wrong_value
 from mote.hardware.targets import Target, parse_size
+
+if TYPE_CHECKING:
+    from mote.compiler.plan.selection import pins
+else:
+    pins = deferred("mote.compiler.plan.selection.pins")
 
 MINIMUM = "min"
 """`ram="min"`, `flash="min"`: the least RAM or flash, at any cost in speed."""
@@ -101,7 +106,7 @@ def seconds(option: str, value: Any) -> float:
 def _kernels(option: str, kernels: Any) -> dict[str, str]:
     """Parses pinned kernels: a mapping of layers to kernels, or strings LAYER=KERNEL."""
     if isinstance(kernels, Mapping):
-        return {str(layer): str(Pin.parse(str(kernel))) for layer, kernel in kernels.items()}
+        return {str(layer): str(pins.Pin.parse(str(kernel))) for layer, kernel in kernels.items()}
     if isinstance(kernels, str) or not isinstance(kernels, Iterable):
         raise wrong_value(option, kernels, 'a mapping {layer: kernel} or a list of "LAYER=NAME"')
     return dict(map(_pin, kernels))
@@ -116,7 +121,7 @@ def _pin(text: Any) -> tuple[str, str]:
             where="option kernel",
             remedy="`mote plan` lists both",
         )
-    return match[1], str(Pin.parse(match[2]))
+    return match[1], str(pins.Pin.parse(match[2]))
 
 
 def _backends(option: str, given: Any) -> tuple[str, ...]:

@@ -1,5 +1,1 @@
-"""Graph passes: small functions from a graph to a graph."""
-
-from mote.compiler.passes.pipeline import Saving, optimize
-
-__all__ = ["Saving", "optimize"]
+"""Graph passes: small functions from a graph to a graph, listed in the order in which they run in `pipeline.py`."""

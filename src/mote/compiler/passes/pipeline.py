@@ -8,7 +8,6 @@ from enum import Flag, auto
 from functools import reduce
 from operator import or_
 
-from mote.base.results import Record
 from mote.compiler.passes.folding import (
     fold_batch_norm,
     fold_constants,
@@ -39,6 +38,7 @@ from mote.compiler.passes.rewriting import (
     strip_io,
     tflm_numerics,
 )
+from mote.compiler.passes.saving import Saving
 from mote.compiler.passes.shrinking import shrink
 from mote.compiler.passes.streaming import slide_windows, update_states
 from mote.ir.graph import Graph
@@ -80,26 +80,6 @@ class Pass:
         result = self.run(graph)
         after, detail = result if isinstance(result, tuple) else (result, _removed(graph, result))
         return after.verify(), Saving(self.name, len(graph.ops) - len(after.ops), detail, self.caveat)
-
-
-@dataclass(frozen=True)
-class Saving(Record):
-    """The effect of one pass: the number of operators that it removed, and a line of text."""
-
-    JSON = "name, removed, detail, exact, caveat?"
-
-    name: str
-    """The name of the pass."""
-    removed: int
-    """Number of operators that it removed."""
-    detail: str
-    """A line of text about the effect; empty if the pass changed nothing worth mentioning."""
-    caveat: str = ""
-    """How outputs may differ from those of the model file; empty if they do not."""
-
-    @property
-    def exact(self) -> bool:
-        return not self.caveat
 
 
 BOTH = Stage.COMPILE | Stage.QUANTIZE

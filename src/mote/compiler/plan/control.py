@@ -6,7 +6,7 @@ are written there directly; those of a loop body are copied to the loop variable
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from mote.compiler.kernels.contract import NHWC, Entry, Layout, Needs, Packed, Price, aligned
@@ -35,17 +35,17 @@ def with_bodies(inner: Candidates, goal: Goal, make: Make) -> Candidates:
     return ControlFlowCandidates(inner, goal, make) if any(op.bodies for op in inner.graph.ops) else inner
 
 
-class ControlFlowCandidates(Candidates):
-    """Adds candidates for IF and WHILE: a kernel with the default plans of the bodies, one with the plans of least RAM,
-    and some between."""
+class BodyCandidates(Candidates):
+    """Adds candidates for IF and WHILE to those of a graph."""
 
-    def __init__(self, inner: Candidates, goal: Goal, make: Make) -> None:
+    def __init__(self, inner: Candidates, goal: Goal) -> None:
         super().__init__(inner.graph)
-        self.inner, self.goal, self.make = inner, goal, make
+        self.inner, self.goal = inner, goal
         self._bodied: dict[tuple[Numbers, Lowering], list[Packed]] = {}
 
-    def of(self, graph: Graph) -> Candidates:
-        return ControlFlowCandidates(self.inner.of(graph), self.goal, self.make)
+    def control_kernels(self, op: Control, how: Lowering) -> list[Packed]:
+        """The kernels of an operator with bodies."""
+        raise NotImplementedError
 
     def regions(self, how: Lowering) -> list[Numbers]:
         return self.inner.regions(how)
@@ -72,11 +72,40 @@ class ControlFlowCandidates(Candidates):
         if how.reads != NHWC or how.writes != NHWC:
             return []
         if (ops, how) not in self._bodied:
-            least = self._kernel(op, how, least=True)
-            kernels = [] if self.goal.least else self._faster(op, how, least.needs.scratch or 0)
-            sizes = {kernel.needs.scratch: kernel for kernel in (least, *kernels)}
-            self._bodied[ops, how] = list(sizes.values())
+            self._bodied[ops, how] = self.control_kernels(op, how)
         return self._bodied[ops, how]
+
+    def goal_of(self, op: Control, body: Graph, *, least: bool = False, ram: int | None = None) -> Goal:
+        """The goal for the plan of a body."""
+        lent = [*body.inputs, *(s.before for s in body.states), *(_own_outputs(body) if isinstance(op, If) else ())]
+        goal = self.goal
+        return Goal(
+            ram=ram,
+            spend=ram is not None,
+            flash=goal.flash,
+            least=least,
+            zone=goal.zone,
+            lent=tuple(lent),
+            costs=goal.costs,
+        )
+
+
+class ControlFlowCandidates(BodyCandidates):
+    """Adds candidates for IF and WHILE: a kernel with the default plans of the bodies, one with the plans of least RAM,
+    and some between."""
+
+    def __init__(self, inner: Candidates, goal: Goal, make: Make) -> None:
+        super().__init__(inner, goal)
+        self.make = make
+
+    def of(self, graph: Graph) -> Candidates:
+        return ControlFlowCandidates(self.inner.of(graph), self.goal, self.make)
+
+    def control_kernels(self, op: Control, how: Lowering) -> list[Packed]:
+        least = self._kernel(op, how, least=True)
+        kernels = [] if self.goal.least else self._faster(op, how, least.needs.scratch or 0)
+        sizes = {kernel.needs.scratch: kernel for kernel in (least, *kernels)}
+        return list(sizes.values())
 
     def _faster(self, op: Control, how: Lowering, least: int) -> list[Packed]:
         """Kernels that are faster than the one with `least` bytes of scratch: with the default plans of the bodies, and
@@ -100,39 +129,46 @@ class ControlFlowCandidates(Candidates):
         """The kernel of a control flow operator, its bodies planned for least RAM, within a RAM budget, or by
         default."""
         plain = replace(how, reads=NHWC, writes=NHWC)
-        plans = tuple(self.make(body, plain, self._goal(op, body, least, ram)) for body in op.bodies)
+        plans = tuple(self.make(body, plain, self.goal_of(op, body, least=least, ram=ram)) for body in op.bodies)
         results = plans[-1:] if isinstance(op, While) else plans
         copies = tuple(_copies(op, plan) if any(plan is one for one in results) else () for plan in plans)
         scratch = max(_end(plan, moved) for plan, moved in zip(plans, copies, strict=True))
-        taken = [estimate(self.goal.costs, plan) + CALL for plan in plans]
-        turns = 1 if not isinstance(op, While) or op.trips is None else op.trips
-        return ControlFlowKernel(
-            op.kind.lower(),
-            {},
-            entry=Entry(operands=tuple(range(len(op.inputs)))),
-            needs=Needs(
-                scratch=scratch,
-                in_place=tuple(range(len(op.made))) if isinstance(op, While) else (),
-                alignment=max(_alignment(plan) for plan in plans),
-            ),
-            price=Price(cost=turns * sum(taken) if isinstance(op, While) else max(taken)),
-            plans=plans,
-            copies=copies,
-            family=op.kind.lower(),
-        )
+        taken = [estimate(self.goal.costs, plan) for plan in plans]
+        alignment = max(_alignment(plan) for plan in plans)
+        return replace(_control_kernel(op, taken, scratch, alignment), plans=plans, copies=copies)
 
-    def _goal(self, op: Control, body: Graph, least: bool, ram: int | None) -> Goal:
-        lent = [*body.inputs, *(s.before for s in body.states), *(_own_outputs(body) if isinstance(op, If) else ())]
-        goal = self.goal
-        return Goal(
-            ram=ram,
-            spend=ram is not None,
-            flash=goal.flash,
-            least=least,
-            zone=goal.zone,
-            lent=tuple(lent),
-            costs=goal.costs,
-        )
+
+class BoundedCandidates(BodyCandidates):
+    """Adds candidates for IF and WHILE with a lower bound of the cost of their bodies, which are not planned."""
+
+    def __init__(self, inner: Candidates, goal: Goal, least_cost: Callable[[Graph, Lowering, Goal], float]) -> None:
+        super().__init__(inner, goal)
+        self.least_cost = least_cost
+
+    def of(self, graph: Graph) -> Candidates:
+        return BoundedCandidates(self.inner.of(graph), self.goal, self.least_cost)
+
+    def control_kernels(self, op: Control, how: Lowering) -> list[Packed]:
+        plain = replace(how, reads=NHWC, writes=NHWC)
+        return [_control_kernel(op, [self.least_cost(body, plain, self.goal_of(op, body)) for body in op.bodies])]
+
+
+def _control_kernel(op: Control, costs: Sequence[float], scratch: int = 0, alignment: int = 1) -> ControlFlowKernel:
+    """The kernel of an IF or WHILE, from the costs of its bodies."""
+    taken = [cost + CALL for cost in costs]
+    turns = 1 if not isinstance(op, While) or op.trips is None else op.trips
+    return ControlFlowKernel(
+        op.kind.lower(),
+        {},
+        entry=Entry(operands=tuple(range(len(op.inputs)))),
+        needs=Needs(
+            scratch=scratch,
+            in_place=tuple(range(len(op.made))) if isinstance(op, While) else (),
+            alignment=alignment,
+        ),
+        price=Price(cost=turns * sum(taken) if isinstance(op, While) else max(taken)),
+        family=op.kind.lower(),
+    )
 
 
 def outside(op: Control, plan: Plan, number: int) -> dict[int, int]:

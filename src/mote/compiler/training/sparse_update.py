@@ -45,6 +45,9 @@ CLEAR = 1.1
 SLOWEST = 3.0
 """Default cycle budget of a training step and its inference, in inferences."""
 Planned = Callable[[Settings], Plan]
+"""Plans a model by settings."""
+Bounded = Callable[[Settings], float]
+"""A lower bound for the cost of that plan, in a fraction of the time."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +69,7 @@ class CandidateToLearn:
         return self.what == BIAS_ITEM
 
 
-def settled(graph: Graph, settings: Settings, planned: Planned, say: Say = silent) -> Settings:
+def settled(graph: Graph, settings: Settings, planned: Planned, bounded: Bounded, say: Say = silent) -> Settings:
     """The settings with automatic training (`auto`) replaced by the best choice within its budgets; others
     unchanged."""
     spec = settings.train
@@ -78,7 +81,7 @@ def settled(graph: Graph, settings: Settings, planned: Planned, say: Say = silen
     alone = planned(replace(settings, train=None, train_data=None))
     candidates = list(_candidates(graph, spec, settings))
     cycles = SLOWEST * estimate(settings.costs, alone) if spec.cycles is None else spec.cycles
-    search = SparseUpdateSearch(_limited(settings, spec, alone), spec, alone.ram, cycles, planned, say)
+    search = SparseUpdateSearch(_limited(settings, spec, alone), spec, alone.ram, cycles, planned, bounded, say)
     best = search.best(candidates)
     if best is None:
         raise BudgetError(
@@ -111,9 +114,12 @@ class SparseUpdateSearch:
     cycles: float
     """Maximum cycles of a training step and its inference."""
     planned: Planned
+    bounded: Bounded
     say: Say
     known: dict[ChosenLayers, TriedUpdate] = field(default_factory=dict)
     """Cache of the planned sets of weights and biases."""
+    roomy: list[int] = field(default_factory=list)
+    """Bytes of the sets of weights and biases whose plans fit the RAM."""
 
     def best(self, candidates: Sequence[CandidateToLearn]) -> Settings | None:
         """The settings in which the best set of weights and biases learns; None if no set fits."""
@@ -150,11 +156,15 @@ class SparseUpdateSearch:
     def _tried(self, candidates: Sequence[CandidateToLearn]) -> TriedUpdate:
         train = _train(candidates, self.spec)
         if train not in self.known:
-            self.say(f"training: the plan of {len(_largest(candidates))} weights and biases")
-            self.known[train] = self._judged(replace(self.settings, train=train))
+            self.known[train] = self._judged(replace(self.settings, train=train), candidates)
         return self.known[train]
 
-    def _judged(self, settings: Settings) -> TriedUpdate:
+    def _judged(self, settings: Settings, candidates: Sequence[CandidateToLearn]) -> TriedUpdate:
+        held, count = _held(candidates), len(_largest(candidates))
+        if self.spec.flash is None and held <= max(self.roomy, default=-1) and self.bounded(settings) > self.cycles:
+            self.say(f"training: {count} weights and biases take too many cycles in any plan")
+            return TriedUpdate(settings, fits=False)
+        self.say(f"training: the plan of {count} weights and biases")
         try:
             plan = self.planned(settings)
         except RamError as error:
@@ -164,6 +174,7 @@ class SparseUpdateSearch:
         saved = sum(s.initial.nbytes for s in plan.graph.states if s.role is StateRole.LEARNED)
         needs = (self.spec.ram, plan.ram - self.ram), (self.spec.flash, saved)
         lacking = max([0, *(need - limit for limit, need in needs if limit is not None)])
+        self.roomy.append(held)
         fast = estimate(settings.costs, plan) <= self.cycles
         return TriedUpdate(settings, fits=fast and not lacking, lacking=lacking)
 

@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 
 from mote.base.errors import MoteError
-from mote.compiler.passes.training.backward import Loss
 from mote.compiler.passes.training.integer_losses import quantized_output
+from mote.compiler.passes.training.loss import Loss
 from mote.compiler.passes.training.recompute import recomputed
 from mote.compiler.passes.training.samples import Samples
 from mote.compiler.passes.training.spec import ChosenLayers, Learner, Spec

@@ -19,12 +19,12 @@ from mote.bench.measure.runner import bench
 from mote.compiler import line
 from mote.compiler.compiled import Compiled
 from mote.compiler.given import CompileOptions
-from mote.compiler.line import given_model
 from mote.compiler.options.parsing import check_at_least
 from mote.compiler.passes.shrinking.report import Removal
 from mote.compiler.passes.shrinking.shrink import run as shrunk
 from mote.compiler.passes.shrinking.shrink import totals, weight_bytes
 from mote.compiler.settings import make_settings
+from mote.compiler.subject import given_model
 from mote.hardware import toolchain
 from mote.hardware.toolchain import Mode
 from mote.ir.graph import Graph

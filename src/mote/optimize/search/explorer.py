@@ -17,7 +17,7 @@ from mote.bench.measure.run import RunResult, run
 from mote.bench.pictures import plans
 from mote.compiler.compiled import Compiled
 from mote.compiler.given import CompileOptions
-from mote.compiler.line import compile, given_model
+from mote.compiler.line import compile
 from mote.compiler.offload.backends import MOTE
 from mote.compiler.offload.contract import Offloaded
 from mote.compiler.options.parsing import (
@@ -33,6 +33,7 @@ from mote.compiler.options.parsing import (
 from mote.compiler.plan.plan import Runs
 from mote.compiler.plan.selection.estimate import estimate
 from mote.compiler.settings import Settings, settings_and_examples
+from mote.compiler.subject import given_model
 from mote.deploy.boards.boards_file import BoardEntry
 from mote.deploy.boards.facts import CYCLES
 from mote.deploy.boards.interruption import Interruption, interruption_lines

@@ -12,13 +12,14 @@ from mote.base.errors import MoteError, explaining
 from mote.base.progress import Say, silent
 from mote.bench.evaluation.verify import verify
 from mote.compiler.given import CompileOptions
-from mote.compiler.line import compile, given_model, subject_of
+from mote.compiler.line import compile
 from mote.compiler.offload.backends import offload
 from mote.compiler.offload.contract import Judgement
 from mote.compiler.options.records import recorded
 from mote.compiler.pins_file import SETTINGS, PinsFile, model_digest
 from mote.compiler.prepared import prepared
 from mote.compiler.settings import Settings, settings_and_examples
+from mote.compiler.subject import given_model, subject_of
 from mote.deploy.boards.placing import board_settings
 from mote.deploy.boards.pool import board_pool
 from mote.frontends import Source

@@ -16,7 +16,6 @@ from time import monotonic
 from mote.base.errors import BudgetError, MoteError
 from mote.base.progress import Say, duration, silent
 from mote.compiler.kernels.contract import Knob
-from mote.compiler.line import subject_of
 from mote.compiler.offload.backends import offload
 from mote.compiler.plan.plan import Plan
 from mote.compiler.plan.selection.candidates import candidates_of, ordered
@@ -24,6 +23,7 @@ from mote.compiler.plan.selection.external import with_external
 from mote.compiler.plan.selection.pins import RAM, one_layer
 from mote.compiler.prepared import prepared
 from mote.compiler.settings import Settings
+from mote.compiler.subject import subject_of
 from mote.optimize.search import Runner, digest
 from mote.optimize.tune.database import CostDatabase
 from mote.optimize.tune.space import (

@@ -10,14 +10,14 @@ from typing import Any
 from mote.base.errors import MoteError, explaining
 from mote.base.files import temporary_folder
 from mote.base.progress import Say, silent
-from mote.bench import measuring
+from mote.bench import measuring, verifying
 from mote.bench.evaluation.evaluator import Evaluation, evaluate
 from mote.bench.evaluation.images import LoadedImage, load_image
 from mote.bench.evaluation.verify import VerifyResult
 from mote.bench.measure.profiler import Profile
 from mote.bench.measure.run import RunResult
 from mote.bench.metrics.score import HIGHER, LOWER
-from mote.compiler import line
+from mote.compiler import kept
 from mote.compiler.compiled import Compiled
 from mote.compiler.fitting.code_size import checked_code
 from mote.ui.project.builder import PreparedModel, by_model, opened, packed, prepared_model, saying
@@ -90,7 +90,7 @@ class _Subject:
     def verify(self, say: Say) -> VerifyResult:
         say("comparing with the reference")
         source = self.ready.model if isinstance(self.made, LoadedImage) else None
-        return measuring.verify(self.made, self.entry.checks.verify, source=source, **self.tools)
+        return verifying.verify(self.made, self.entry.checks.verify, source=source, **self.tools)
 
     def run(self, say: Say) -> RunResult:
         say("running")
@@ -105,7 +105,7 @@ class _Subject:
         checks, made = self.entry.checks, self.made
         assert checks.data is not None
         if isinstance(made, LoadedImage):
-            made = line.compile(self.ready.model, self.ready.recipe(self.entry).settings, say=say)
+            made = kept.compile(self.ready.model, self.ready.recipe(self.entry).settings, say=say)
         return evaluate(
             made,
             checks.data.read(labelled=True),

@@ -11,11 +11,11 @@ from mote.base.files import edited
 from mote.base.progress import Say, silent
 from mote.bench.measure.run import stack_bound, with_longest_step
 from mote.bench.measure.time_limit import MeasuredTime
-from mote.compiler import line
 from mote.compiler.compiled import Compiled
 from mote.compiler.emit.c.programs.example import EXAMPLE, Example
 from mote.compiler.emit.c.programs.recorded import recorded_example
 from mote.compiler.fitting.code_size import CodeSize, checked_code, with_built
+from mote.compiler.kept import compile_within
 from mote.compiler.package.adapters.compiled_model import AdaptedModel, check_adapter, model_adapter_files
 from mote.compiler.package.adapters.sources import Recording, playable_files, recording_of, source_files
 from mote.compiler.package.description import Files, metadata
@@ -151,7 +151,8 @@ def _code(files: Mapping[str, str]) -> list[str]:
 def compiled_within(model: Any, settings: Settings, say: Say = silent) -> Compiled:
     """Compiles a model whose time limit, if there is one, holds on the emulated core, and whose header has the bound of
     a step, if one was asked for."""
-    compiled = line.compile_within(model, settings, [MeasuredTime()], say=say)
+    budgets = [] if settings.cycle_limit is None else [MeasuredTime()]
+    compiled = compile_within(model, settings, budgets, say=say)
     return with_longest_step(compiled) if compiled.settings.step else compiled
 
 

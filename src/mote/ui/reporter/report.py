@@ -18,7 +18,7 @@ from mote.base.system import thread_pool
 from mote.bench.evaluation.evaluator import evaluate
 from mote.bench.measure.energy.capture import Capture
 from mote.compiler.given import CompileOptions
-from mote.compiler.line import compile
+from mote.compiler.kept import compile
 from mote.compiler.settings import NO_STEPS, Settings, make_settings, settings_and_examples
 from mote.frontends.data.dataset import dataset
 from mote.optimize.search.explorer import POINTS, explore_around

@@ -23,9 +23,10 @@ from mote.compiler.emit.image.reader import read
 from mote.compiler.emit.image.stock_kernels import minimal
 from mote.compiler.lower.program import Form
 from mote.compiler.packer import pack
-from mote.compiler.passes.training.backward import Loss, training_graph
+from mote.compiler.passes.training.backward import training_graph
 from mote.compiler.passes.training.integer_backward import IntegerSgd, integer_training_graph
 from mote.compiler.passes.training.labelled import label_values
+from mote.compiler.passes.training.loss import Loss
 from mote.compiler.passes.training.optimizers import Adam, Sgd
 from mote.compiler.settings import make_settings
 from mote.deploy.runtime import runtime

@@ -17,7 +17,7 @@ from mote.compiler.kernels.contract import Refusal
 from mote.compiler.offload.cmsis_nn import CmsisNN
 from mote.compiler.offload.cmsis_nn.files import PACKS, PATH, checkout, sources
 from mote.compiler.offload.contract import Offloaded
-from mote.compiler.passes import optimize
+from mote.compiler.passes.pipeline import optimize
 from mote.frontends import load
 from mote.hardware import targets
 from mote.ir.ops.matrix.fully_connected import FullyConnected

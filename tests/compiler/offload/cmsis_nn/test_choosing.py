@@ -9,16 +9,17 @@ import pytest
 
 import mote
 from mote.base.errors import MoteError
-from mote.compiler.line import given_model, planned
+from mote.compiler.line import planned
 from mote.compiler.offload.backends import named
 from mote.compiler.offload.cmsis_nn import CmsisNN
 from mote.compiler.offload.cmsis_nn.calls import CALLERS
 from mote.compiler.offload.cmsis_nn.costs import cycles
 from mote.compiler.offload.cmsis_nn.files import PATH
 from mote.compiler.offload.contract import Artifact, Offload, Offloaded, forget
-from mote.compiler.passes import optimize
+from mote.compiler.passes.pipeline import optimize
 from mote.compiler.plan.selection.code_size_model import code, flash
 from mote.compiler.settings import make_settings
+from mote.compiler.subject import given_model
 from mote.hardware import targets
 from mote.optimize.search import running
 from mote.optimize.tune.database import CostDatabase

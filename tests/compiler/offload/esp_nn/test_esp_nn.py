@@ -29,7 +29,7 @@ from mote.compiler.offload.esp_nn.library import PATH, Edition, includes, source
 from mote.compiler.offload.esp_nn.operators import layer
 from mote.compiler.offload.esp_nn.rounding import twice_multiplier
 from mote.compiler.package.libraries import arduino, esp_idf
-from mote.compiler.passes import optimize
+from mote.compiler.passes.pipeline import optimize
 from mote.frontends import load
 from mote.hardware import targets
 from mote.hardware.targets import Target

@@ -17,7 +17,7 @@ from mote.compiler.offload.ethos_u.artifact import HEAD
 from mote.compiler.offload.ethos_u.job import NpuJob, linked
 from mote.compiler.offload.ethos_u.regions import exported, problem, regions
 from mote.compiler.offload.ethos_u.vela import NotAcceptedError, VelaTensor, compiled, configuration
-from mote.compiler.passes import optimize
+from mote.compiler.passes.pipeline import optimize
 from mote.frontends import load
 from mote.frontends.tflite.writer import Writer
 from mote.hardware import targets

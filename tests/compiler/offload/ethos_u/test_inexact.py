@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from mote.compiler.offload.ethos_u.inexact import difference
-from mote.compiler.passes import optimize
+from mote.compiler.passes.pipeline import optimize
 from mote.frontends import load
 from mote.frontends.tflite.writer import Writer
 from tests.hardware.npu.judged import judged

@@ -26,7 +26,7 @@ from mote.compiler.offload.ethos_u.striped.program import Access, RowOperation, 
 from mote.compiler.offload.ethos_u.striped.schedule import arranged, packed
 from mote.compiler.offload.ethos_u.striped.sums import sums
 from mote.compiler.offload.ethos_u.vela import compiled, configuration
-from mote.compiler.passes import optimize
+from mote.compiler.passes.pipeline import optimize
 from mote.frontends import load
 from mote.hardware import targets
 from mote.hardware.npu.commands import Command, named

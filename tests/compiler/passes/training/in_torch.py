@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mote.compiler.passes.training.backward import Loss
 from mote.compiler.passes.training.labelled import label_values, loss_of
+from mote.compiler.passes.training.loss import Loss
 from mote.compiler.passes.training.tape import Tape
 from mote.ir.graph import Graph
 from mote.ir.graph.graph import ABSENT

@@ -10,11 +10,11 @@ from unittest.mock import patch
 
 import numpy as np
 
-from mote.compiler.passes.training.backward import Loss
 from mote.compiler.passes.training.gradient_ranges import in_floats
 from mote.compiler.passes.training.integer_backward import IntegerBackward, IntegerSgd, integer_training_graph
 from mote.compiler.passes.training.integer_losses import integer_loss
 from mote.compiler.passes.training.labelled import label_values
+from mote.compiler.passes.training.loss import Loss
 from mote.compiler.passes.training.samples import Samples
 from mote.ir.graph import Graph, Op
 from mote.ir.graph.graph import ABSENT

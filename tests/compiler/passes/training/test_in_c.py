@@ -9,8 +9,9 @@ import pytest
 
 pytest.importorskip("torch")
 
-from mote.compiler.passes.training.backward import Loss, training_graph
+from mote.compiler.passes.training.backward import training_graph
 from mote.compiler.passes.training.labelled import label_values, labelled
+from mote.compiler.passes.training.loss import Loss
 from mote.compiler.passes.training.optimizers import Adam, Optimizer, Sgd
 from mote.ir.graph import Graph
 from mote.ir.graph.graph import ABSENT

@@ -9,11 +9,11 @@ import pytest
 
 pytest.importorskip("torch")
 
-from mote.compiler.passes.training.backward import Loss
 from mote.compiler.passes.training.gradient_ranges import float_gradients
 from mote.compiler.passes.training.inert_channels import without_inert_channels
 from mote.compiler.passes.training.integer_backward import integer_training_graph
 from mote.compiler.passes.training.integer_losses import integer_loss
+from mote.compiler.passes.training.loss import Loss
 from mote.frontends import tflite
 from mote.ir.graph import Graph, Op
 from mote.ir.ops.common import BIAS, WEIGHTS

@@ -12,11 +12,12 @@ import pytest
 pytest.importorskip("torch")
 
 from mote.base.errors import MoteError
-from mote.compiler.passes.training.backward import Loss, training_graph
+from mote.compiler.passes.training.backward import training_graph
 from mote.compiler.passes.training.gradient_ranges import in_floats
 from mote.compiler.passes.training.integer_backward import IntegerSgd, integer_training_graph
 from mote.compiler.passes.training.integer_losses import integer_loss, quantized_output
 from mote.compiler.passes.training.labelled import label_values, labelled
+from mote.compiler.passes.training.loss import Loss
 from mote.compiler.passes.training.optimizers import Sgd
 from mote.compiler.passes.training.samples import Samples
 from mote.compiler.passes.training.sensitivity import reached

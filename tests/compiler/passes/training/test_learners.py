@@ -11,7 +11,7 @@ import pytest
 
 from mote.base.errors import MoteError
 from mote.compiler.line import compile_graph
-from mote.compiler.passes import optimize
+from mote.compiler.passes.pipeline import optimize
 from mote.compiler.passes.training.labelled import labelled
 from mote.compiler.passes.training.learners import with_learner
 from mote.compiler.passes.training.spec import parsed

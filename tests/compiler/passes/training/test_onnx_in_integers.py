@@ -14,9 +14,9 @@ pytest.importorskip("onnxruntime")
 pytest.importorskip("torch")
 
 from mote import frontends
-from mote.compiler.passes.training.backward import Loss
 from mote.compiler.passes.training.integer_backward import IntegerSgd, integer_training_graph
 from mote.compiler.passes.training.labelled import label_values, labelled
+from mote.compiler.passes.training.loss import Loss
 from mote.compiler.passes.training.samples import Samples
 from mote.ir.graph import Graph
 from mote.ir.graph.types import Rounding

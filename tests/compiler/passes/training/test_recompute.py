@@ -9,9 +9,10 @@ import pytest
 
 pytest.importorskip("torch")
 
-from mote.compiler.passes.training.backward import Loss, training_graph
+from mote.compiler.passes.training.backward import training_graph
 from mote.compiler.passes.training.integer_backward import integer_training_graph
 from mote.compiler.passes.training.labelled import label_values, labelled
+from mote.compiler.passes.training.loss import Loss
 from mote.compiler.passes.training.optimizers import Sgd
 from mote.compiler.passes.training.recompute import recomputable, recomputed, step_of
 from mote.frontends import tflite

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mote.compiler.passes.training.backward import Loss
 from mote.compiler.passes.training.integer_gradients import RULES
 from mote.compiler.passes.training.integer_losses import quantized_output
+from mote.compiler.passes.training.loss import Loss
 from mote.compiler.passes.training.samples import Samples
 from mote.frontends import tflite
 from mote.ir.graph import Graph, Op

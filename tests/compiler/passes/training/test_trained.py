@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from mote.base.errors import MoteError
-from mote.compiler.passes import optimize
-from mote.compiler.passes.training.backward import Loss
+from mote.compiler.passes.pipeline import optimize
 from mote.compiler.passes.training.labelled import label_values
+from mote.compiler.passes.training.loss import Loss
 from mote.compiler.passes.training.samples import Samples
 from mote.compiler.passes.training.spec import parsed
 from mote.compiler.passes.training.trained import default_loss, trained

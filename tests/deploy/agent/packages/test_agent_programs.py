@@ -16,7 +16,7 @@ from zlib import crc32
 import pytest
 
 from mote.bench.measuring import run as run_model
-from mote.bench.measuring import verify
+from mote.bench.verifying import verify
 from mote.compiler.line import compile
 from mote.compiler.package.make import WARNINGS
 from mote.compiler.packer import pack

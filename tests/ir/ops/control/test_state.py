@@ -19,7 +19,7 @@ from mote.bench.execute.stimuli import stimuli
 from mote.bench.measure.runner import bench
 from mote.compiler.compiled import Compiled
 from mote.compiler.line import compile
-from mote.compiler.passes import optimize
+from mote.compiler.passes.pipeline import optimize
 from mote.compiler.plan.plan import Plan
 from mote.frontends import tflite
 from mote.frontends.tflite.writer import NO_TENSOR, Writer

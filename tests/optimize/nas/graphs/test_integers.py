@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mote.compiler.passes import optimize
+from mote.compiler.passes.pipeline import optimize
 from mote.compiler.passes.shrinking import shrink
 from mote.ir.graph import Graph
 from mote.ir.graph.types import DType

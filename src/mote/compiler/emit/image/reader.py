@@ -16,6 +16,7 @@ from mote.base.documents import DocumentError, parse_json
 from mote.base.errors import MoteError
 from mote.base.files import read_file
 from mote.compiler.emit.image import format
+from mote.compiler.emit.image.detection import is_image
 from mote.compiler.emit.image.format import Feature, ImageRecord, TrainingRole
 from mote.compiler.lower.program import IMAGE, STATES, Form, Kind
 from mote.ir.graph.types import DType
@@ -145,11 +146,6 @@ def read_image(path: str | Path) -> bytes:
     if len(data) > MOST_BYTES:
         raise MoteError("is too large for an image", where=str(path))
     return data
-
-
-def is_image(data: bytes) -> bool:
-    """Whether a file begins with the magic of an image."""
-    return data.startswith(format.BEGINS)
 
 
 def read(data: bytes) -> ImageContents:

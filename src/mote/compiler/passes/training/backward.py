@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from enum import StrEnum
 
 import numpy as np
 
-from mote.base.errors import MoteError
 from mote.compiler.passes.training.gradients import RULES, before_activation
 from mote.compiler.passes.training.label import label, labelled
+from mote.compiler.passes.training.loss import Loss, known_loss
 from mote.compiler.passes.training.optimizers import Optimizer, counted
 from mote.compiler.passes.training.tape import Tape
 from mote.compiler.passes.training.walk import BackwardWalk, check_learned
@@ -18,15 +17,6 @@ from mote.ir.graph.graph import ABSENT
 from mote.ir.graph.types import DType, StateRole
 from mote.ir.ops.reductions.softmax import Softmax
 from mote.ir.ops.training.losses import MeanSquaredError, SoftmaxCrossEntropy
-
-
-class Loss(StrEnum):
-    """The losses that a model can be trained with."""
-
-    SOFTMAX_CROSS_ENTROPY = "softmax_cross_entropy"
-    """The first output has a logit for each class, or the softmax of these; the label is an int32 class."""
-    MEAN_SQUARED_ERROR = "mean_squared_error"
-    """The state `target` has the values that the first output should have."""
 
 
 def training_graph(graph: Graph, learned: Collection[int], loss: str, optimizer: Optimizer) -> Graph:
@@ -106,11 +96,3 @@ class Backward(BackwardWalk):
 
     def update(self, op: Op, weights: int, gradient: int) -> None:
         self.optimizer.update(self.tape, weights, gradient, self.rate, self.step)
-
-
-def known_loss(loss: str) -> Loss:
-    """The loss with a name; an error for an unknown one."""
-    try:
-        return Loss(loss)
-    except ValueError:
-        raise MoteError(f"there is no loss '{loss}'", where="loss", remedy=f"one of {', '.join(Loss)}") from None

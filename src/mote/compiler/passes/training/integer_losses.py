@@ -10,9 +10,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from mote.base.errors import MoteError
-from mote.compiler.passes.training.backward import Loss, known_loss
 from mote.compiler.passes.training.integer_gradients import symmetric
 from mote.compiler.passes.training.label import label
+from mote.compiler.passes.training.loss import Loss, known_loss
 from mote.compiler.passes.training.tape import Tape
 from mote.ir.graph import Graph, Op, State, Tensor
 from mote.ir.graph.tensor import Array

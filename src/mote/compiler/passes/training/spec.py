@@ -11,7 +11,7 @@ from typing import Any
 
 from mote.base.errors import MoteError
 from mote.base.text import did_you_mean, printable
-from mote.compiler.passes.training.backward import Loss
+from mote.compiler.passes.training.loss import Loss
 from mote.hardware.targets.values import parse_size
 
 WHERE = "option train"

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from mote.base.errors import MoteError
-from mote.compiler.passes.training.backward import Loss, training_graph
+from mote.compiler.passes.training.backward import training_graph
 from mote.compiler.passes.training.choice import chosen, in_integers
 from mote.compiler.passes.training.integer_backward import IntegerSgd, integer_training_graph
 from mote.compiler.passes.training.learners import with_learner
+from mote.compiler.passes.training.loss import Loss
 from mote.compiler.passes.training.normalizations import apart
 from mote.compiler.passes.training.optimizers import Adam, Optimizer, Sgd
 from mote.compiler.passes.training.samples import Samples

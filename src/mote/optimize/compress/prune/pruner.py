@@ -19,10 +19,11 @@ from mote.base.results import ItemTable, Record, Result
 from mote.bench.evaluation.score import score
 from mote.bench.metrics import Score
 from mote.compiler.compiled import Compiled
-from mote.compiler.line import compile_graph, given_model
+from mote.compiler.line import compile_graph
 from mote.compiler.options.records import recorded
 from mote.compiler.passes.normal_form import normal
 from mote.compiler.settings import Settings
+from mote.compiler.subject import given_model
 from mote.frontends import read
 from mote.frontends.data.dataset import Dataset, dataset
 from mote.frontends.data.scale import scale_warnings

@@ -35,7 +35,7 @@ from mote.compiler.plan.selection.candidates import Candidates
 from mote.compiler.plan.selection.config import ROOMY
 from mote.compiler.plan.selection.request import Lowering, Policy
 from mote.compiler.plan.selection.select import Selection
-from mote.compiler.prepared import unchanged
+from mote.compiler.prepared_graph import unchanged
 from mote.compiler.settings import Settings, make_settings
 from mote.frontends import Format, Source
 from mote.hardware.targets import Target

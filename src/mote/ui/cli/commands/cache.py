@@ -1,4 +1,4 @@
-"""`mote cache`: plans and compiled objects that are kept, which `--clear` deletes."""
+"""`mote cache`: plans, compiled models and objects that are kept, which `--clear` deletes."""
 
 from __future__ import annotations
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from mote.bench.evaluation.verify import VerifyResult
-from mote.bench.measuring import verify
+from mote.bench.verifying import verify
 from mote.frontends.features.pipeline import preprocessing
 from mote.ir.graph.tolerance import FLOAT_TOLERANCE
 from mote.ui.cli.common import add_number, green, named, print_json, progress, red, show

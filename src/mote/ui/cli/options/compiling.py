@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Collection
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from mote.base.deferred import deferred
 from mote.base.option import RestrictedUse
-from mote.compiler.line import model_steps
 from mote.compiler.package.packagers import PACKAGERS
 from mote.compiler.settings import TABLE, Settings, make_settings
-from mote.deploy.boards.placing import board_target
+from mote.compiler.subject import model_steps
 from mote.frontends.data.dataset import Dataset, are_files, dataset
 from mote.frontends.reading import BESIDE_MODELS
 from mote.optimize.compress.quantize.types.precision import Precision
 from mote.ui.cli.common import add_json
 from mote.ui.cli.options.model import add_model, add_row
+
+if TYPE_CHECKING:
+    from mote.deploy.boards import placing
+else:
+    placing = deferred("mote.deploy.boards.placing")
 
 DEFAULT_TARGET = "host"
 """The target where none is named; of a command with `--board`, that of the board."""
@@ -96,7 +101,7 @@ def settings(arguments: argparse.Namespace, **others: Any) -> Settings:
     if "train_data" not in others and given.get("train_data") and are_files(given["train_data"]):
         options["train_data"] = _train_data(arguments)
     if given.get("board") and options["target"] == DEFAULT_TARGET:
-        options["target"] = board_target(given["board"])
+        options["target"] = placing.board_target(given["board"])
     return make_settings(**options | others)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from mote.compiler.line import model_steps
+from mote.compiler.subject import model_steps
 from mote.frontends.data.dataset import Dataset, are_files, dataset
 from mote.frontends.features.pipeline import Preprocessing
 

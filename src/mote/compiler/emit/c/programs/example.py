@@ -155,8 +155,8 @@ def compiled_calls(plan: Plan, options: ProjectOptions) -> Calls:
 class ExampleRun:
     """Inputs of one run of the example, and the reference's outputs; None while a stream warms up."""
 
-    inputs: Sequence[Array]
-    outputs: Sequence[Array] | None
+    inputs: tuple[Array, ...]
+    outputs: tuple[Array, ...] | None
 
 
 def inputs_file(name: str) -> str:
@@ -173,11 +173,12 @@ def samples(plan: Plan, golden: Sequence[GoldenRun]) -> list[ExampleRun]:
     count = max(1, min(MOST_RUNS + waiting, waiting + 1 + MOST_BYTES // max(nbytes, 1)))
     runs = [
         ExampleRun(
-            [run.values[t] for t in graph.inputs], None if i < waiting else [run.values[t] for t in graph.outputs]
+            tuple(run.values[t] for t in graph.inputs),
+            None if i < waiting else tuple(run.values[t] for t in graph.outputs),
         )
         for i, run in enumerate(golden[:count])
     ]
-    zeros = [np.zeros(graph.tensors[t].shape, graph.tensors[t].dtype.numpy) for t in graph.inputs]
+    zeros = tuple(np.zeros(graph.tensors[t].shape, graph.tensors[t].dtype.numpy) for t in graph.inputs)
     return runs or [ExampleRun(zeros, None)]
 
 

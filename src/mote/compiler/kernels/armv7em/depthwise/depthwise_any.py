@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from mote.compiler.kernels.armv7em.depthwise.planar import Planar
 from mote.compiler.kernels.armv7em.depthwise.records import Channels, Weights, stream
 from mote.compiler.kernels.contract import Instance, Params, View
 from mote.compiler.kernels.pack.params import pad_to
+from mote.compiler.kernels.pack.planar import Planar
 from mote.ir.ops.windows.depthwise import DepthwiseConv2D
 
 BLOCK = 4

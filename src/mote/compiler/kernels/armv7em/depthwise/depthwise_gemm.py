@@ -13,7 +13,6 @@ from mote.compiler.kernels.armv7em.depthwise import depthwise_planar
 from mote.compiler.kernels.armv7em.depthwise.depthwise_planar import channels_once, planar_layout
 from mote.compiler.kernels.armv7em.depthwise.depthwise_two import ROWS
 from mote.compiler.kernels.armv7em.depthwise.depthwise_two_assembly import ONE, TWO, Inputs, Outputs, Shape, code
-from mote.compiler.kernels.armv7em.depthwise.planar import Planar
 from mote.compiler.kernels.armv7em.depthwise.records import Channels, Weights
 from mote.compiler.kernels.armv7em.gemm import gemm4x2
 from mote.compiler.kernels.armv7em.gemm.gemm3 import PACKERS, bias_of, form_of, matrix_of, out_row
@@ -35,6 +34,7 @@ from mote.compiler.kernels.contract import (
     Refusal,
     View,
 )
+from mote.compiler.kernels.pack.planar import Planar
 from mote.compiler.kernels.portable.windows.conv import sums_of
 from mote.ir.graph.numeric.fixedpoint import Ints, wrap32
 from mote.ir.ops.windows.conv import Conv2D

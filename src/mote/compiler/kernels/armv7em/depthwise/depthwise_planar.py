@@ -20,7 +20,6 @@ from mote.compiler.kernels.armv7em.depthwise.depthwise_any import (
 )
 from mote.compiler.kernels.armv7em.depthwise.depthwise_two import ROWS, two_parts, two_rows
 from mote.compiler.kernels.armv7em.depthwise.depthwise_wide import wide_parts, wide_split
-from mote.compiler.kernels.armv7em.depthwise.planar import Planar
 from mote.compiler.kernels.armv7em.depthwise.records import WEIGHTS, Channels, Weights, channels_of, form_of, stream
 from mote.compiler.kernels.armv7em.ordering.knob import order_knob, with_order
 from mote.compiler.kernels.armv7em.ordering.schedule import Order
@@ -41,6 +40,7 @@ from mote.compiler.kernels.contract import (
 )
 from mote.compiler.kernels.pack.learned_bias import learning
 from mote.compiler.kernels.pack.params import window_params
+from mote.compiler.kernels.pack.planar import Planar
 from mote.ir.graph.numeric.fixedpoint import Ints
 from mote.ir.graph.rows import OUTSIDE
 from mote.ir.ops.windows.depthwise import DepthwiseConv2D

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mote.compiler.kernels.armv7em.common import CUTS_OFF, DSP, FEW_ZEROS, NO_CONSTANTS
-from mote.compiler.kernels.armv7em.depthwise.planar import Planar
 from mote.compiler.kernels.armv7em.gemm.gemm_assembly import MatrixWeights
 from mote.compiler.kernels.contract import (
     INT8,
@@ -29,6 +28,7 @@ from mote.compiler.kernels.contract import (
     units_of,
 )
 from mote.compiler.kernels.pack.params import pad_to
+from mote.compiler.kernels.pack.planar import Planar
 from mote.compiler.kernels.pack.requantize.dsp import narrow, widest
 from mote.compiler.kernels.pack.requantize.search import HALF_CHOOSING, searched
 from mote.compiler.kernels.pack.weights.sparse import paired, without_zeros

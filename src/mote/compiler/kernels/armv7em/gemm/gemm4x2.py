@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from mote.compiler.kernels.armv7em.common import DSP, NO_CONSTANTS
-from mote.compiler.kernels.armv7em.depthwise.planar import Planar
 from mote.compiler.kernels.armv7em.gemm.gemm3 import (
     DENSE,
     PACKERS,
@@ -60,6 +59,7 @@ from mote.compiler.kernels.contract import (
 )
 from mote.compiler.kernels.pack.learned_bias import BUILT_IN, learning
 from mote.compiler.kernels.pack.params import pad_to
+from mote.compiler.kernels.pack.planar import Planar
 from mote.compiler.kernels.portable.windows.conv import patch_params, sums_of
 from mote.ir.graph.numeric.fixedpoint import Ints, wrap32
 from mote.ir.ops.common import BIAS, learned

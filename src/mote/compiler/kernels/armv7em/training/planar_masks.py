@@ -7,8 +7,8 @@ from math import prod
 
 from mote.compiler.kernels.armv7em.common import DSP
 from mote.compiler.kernels.armv7em.depthwise.depthwise_planar import planar_layout
-from mote.compiler.kernels.armv7em.depthwise.planar import Planar
 from mote.compiler.kernels.contract import OTHER, Call, Entry, Kernel, Needs, Packed, View
+from mote.compiler.kernels.pack.planar import Planar
 from mote.compiler.kernels.portable.training.integer_gradients import BITS
 from mote.ir.ops.training.integer.masks import ActivationMask
 from mote.ir.ops.windows.depthwise import DepthwiseConv2D

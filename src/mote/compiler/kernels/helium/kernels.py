@@ -1,0 +1,31 @@
+"""Kernels for cores with Helium (MVE), the vector extension of Armv8.1-M (Cortex-M55, M85); their headers have portable
+C that computes the same."""
+
+from mote.compiler.kernels.helium import arithmetic
+from mote.compiler.kernels.helium.depthwise import depthwise_channels, depthwise_taps, pool
+from mote.compiler.kernels.helium.gemm import gemm4, grouped4, matmul_vectors
+from mote.compiler.kernels.helium.half import layers as half_layers
+from mote.compiler.kernels.helium.int16 import blocks, fully_connected8
+from mote.compiler.kernels.helium.training import learned_gemm4, terms
+from mote.compiler.kernels.helium.vector import recurrent, vector8, vector_nibbles
+from mote.compiler.kernels.pack.affine_layers import affines
+from mote.compiler.kernels.pack.requantize.patch import patched
+
+LAYERS = (*vector8.KERNELS, *gemm4.KERNELS, *depthwise_taps.KERNELS)
+KERNELS = (
+    *LAYERS,
+    *matmul_vectors.KERNELS,
+    *arithmetic.KERNELS,
+    *pool.KERNELS,
+    *depthwise_channels.KERNELS,
+    *blocks.KERNELS,
+    *fully_connected8.KERNELS,
+    *vector_nibbles.KERNELS,
+    *recurrent.KERNELS,
+    *grouped4.KERNELS,
+    *half_layers.KERNELS,
+    *learned_gemm4.KERNELS,
+    *terms.KERNELS,
+    *map(patched, LAYERS),
+    *affines(*LAYERS),
+)
