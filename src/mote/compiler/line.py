@@ -79,11 +79,7 @@ def compile(
     say: Say = silent,
     **options: Unpack[CompileOptions],
 ) -> Compiled:
-    """Compiles a model: a file, its bytes, or an object (`mote.frontends.source_of`). Options are the fields of
-    Settings, and may be written as for the command: `target` as a name or a file, `ram="24K"` or `"min"`, `flash="1M"`,
-    `point="ram-9000"`, `kernels=["3=conv2d"]`, `shapes=["input=1,3,96,96"]`, `constants={"sr": 16000}`. For a PyTorch
-    module, the second positional argument may be example inputs instead of settings. `say`: a callback for the progress
-    of the planner. With a flash budget the code is built, to count it."""
+    """Compiles a model as `mote.compiler.kept.compile` does, but never takes the result from the disk."""
     settings, example_inputs = settings_and_examples(settings, example_inputs)
     return compile_within(model, chosen_settings(settings, options), (), example_inputs, say)
 
