@@ -11,7 +11,6 @@ from mote.compiler.kernels.armv7em.depthwise.depthwise3 import blocks3, parts3
 from mote.compiler.kernels.armv7em.depthwise.depthwise_planar import channels_of_bytes, rows_present
 from mote.compiler.kernels.armv7em.depthwise.depthwise_two import ROWS, two_parts, two_rows
 from mote.compiler.kernels.armv7em.depthwise.depthwise_wide import MOST_COLUMNS, numbers_of, wide_parts, wide_split
-from mote.compiler.kernels.armv7em.depthwise.planar import Planar
 from mote.compiler.kernels.armv7em.depthwise.records import Channels, Weights
 from mote.compiler.kernels.contract import (
     INT8,
@@ -27,6 +26,7 @@ from mote.compiler.kernels.contract import (
     View,
 )
 from mote.compiler.kernels.pack.params import pad_to, rows_params
+from mote.compiler.kernels.pack.planar import Planar
 from mote.ir.ops.common import Axis
 from mote.ir.ops.windows.depthwise import DepthwiseConv2D
 
