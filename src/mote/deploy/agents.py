@@ -150,7 +150,7 @@ def agent(
             raise MoteError(
                 "memory and keys are for images", where="option image_ram", remedy="use --runtime in place of a model"
             )
-        return _with_model(kept.compile(model, chosen, say=say), package, kept, binaries, metadata)
+        return _with_model(compile(model, chosen, say=say), package, kept, binaries, metadata)
     asked = ImageRoom(image_ram, (arena,), states)
     _check_room(runtime, asked, kept)
     made = make_runtime(runtime, chosen, say=say)
