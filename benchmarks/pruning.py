@@ -34,7 +34,7 @@ from mote.optimize.compress.prune.costs import PrunedCosts, costs_of, obstacle
 from mote.optimize.compress.prune.pruner import split
 from mote.optimize.compress.quantize.pipeline import Methods, finished, prepared
 from mote.optimize.train.training import chosen, stacked
-from mote.optimize.train.tuning import Tuning, taught
+from mote.optimize.train.tuning import Tuning, tuned_teacher
 
 PAGE = Path(__file__).parents[1] / "docs" / "improve" / "pruning.md"
 MODEL = "pretrainedResnet.tflite"
@@ -117,7 +117,7 @@ def make(model: Path, data: str, folder: Path, names: list[str], epochs: int, de
         said = f"{found.after.macs:,} MACs, {accuracy(found.graph, test, device):.2%}"
         print(f"{case.name}: {said}, in {time.monotonic() - began:.0f} s", flush=True)
     if RETRAINED in names and epochs:
-        tuned = taught(graph, train, Tuning(epochs, AUGMENT, device))
+        tuned = tuned_teacher(graph, train, Tuning(epochs, AUGMENT, device))
         (folder / f"{RETRAINED}.tflite").write_bytes(export(tuned, MODEL).data)
         print(f"{RETRAINED}: {accuracy(tuned, test, device):.2%}", flush=True)
 

@@ -19,10 +19,10 @@ import pytest
 import mote
 from mote.base.errors import MoteError
 from mote.base.files import fill
-from mote.bench.measure import runner as firmware
 from mote.bench.measure.profiler import costs
 from mote.compiler.compiled import Compiled
 from mote.deploy.agent.firmware import AgentOptions, runtime_settings
+from mote.deploy.boards import execution, facts, placing
 from mote.deploy.boards.emulated import EmulatedLine
 from mote.deploy.boards.placing import BoardModel, OpenBoard
 from mote.deploy.boards.pool import board_pool
@@ -60,7 +60,7 @@ def compiled(model: str) -> Compiled:
 def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Every firmware is started once."""
     started: dict[bytes, OpenBoard] = {}
-    real = firmware.opened
+    real = placing.opened
 
     with ExitStack() as leaving, pytest.MonkeyPatch.context() as patch:
 
@@ -71,14 +71,14 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
                 started[model.id] = leaving.enter_context(real(board, model, folder=kept, compiler=compiler))
             yield started[model.id]
 
-        patch.setattr(firmware, "opened", opened)
+        patch.setattr(placing, "opened", opened)
         yield
 
 
 def counting(patch: pytest.MonkeyPatch, unit: str, **others: str) -> None:
     """Let the board be one with another counter."""
-    real = firmware.facts_of
-    patch.setattr(firmware, "facts_of", lambda board: replace(real(board), unit=unit, **others))
+    real = facts.facts_of
+    patch.setattr(facts, "facts_of", lambda board: replace(real(board), unit=unit, **others))
 
 
 @pytest.mark.usefixtures("shared")
@@ -109,7 +109,7 @@ class TestOneBoard:
 
     @needs_litert
     def test_a_wrong_tensor_is_noticed(self, compiled: Compiled, monkeypatch: pytest.MonkeyPatch) -> None:
-        real = firmware.board_execution
+        real = execution.board_execution
 
         def damaged(*given: Any, **options: Any) -> Execution:
             run = real(*given, **options)
@@ -117,7 +117,7 @@ class TestOneBoard:
             run.dumps[0][0] = bytes([tensor[0] ^ 1]) + tensor[1:]
             return run
 
-        monkeypatch.setattr(firmware, "board_execution", damaged)
+        monkeypatch.setattr(execution, "board_execution", damaged)
         result = mote.verify(compiled, 2, board=BOARD)
         assert not result.passed and [(m.number, m.input, m.differing) for m in result.mismatches] == [("0", 0, 1)]
 
@@ -242,7 +242,7 @@ def test_boards_that_cannot_be(model: str, options: list[str], said: str, capsys
 
 def killed_while_it_runs(patch: pytest.MonkeyPatch) -> None:
     """The emulator is killed when the first inference begins."""
-    real, once = firmware.board_execution, [signal.SIGKILL]
+    real, once = execution.board_execution, [signal.SIGKILL]
 
     def vanishing(session: BoardSession, *given: Any, **options: Any) -> Execution:
         line = session.line
@@ -251,7 +251,7 @@ def killed_while_it_runs(patch: pytest.MonkeyPatch) -> None:
             os.kill(line.process_id, once.pop())
         return real(session, *given, **options)
 
-    patch.setattr(firmware, "board_execution", vanishing)
+    patch.setattr(execution, "board_execution", vanishing)
 
 
 def test_a_board_that_is_reset_begins_anew(compiled: Compiled, monkeypatch: pytest.MonkeyPatch) -> None:
