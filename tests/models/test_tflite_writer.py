@@ -129,10 +129,14 @@ def test_int8_operator_runs_in_litert(
     assert all(r.dtype == np.int8 for r in results)
 
 
+FOLDERS = ("ir/ops", "helpers", "frontends/tflite", "compiler/passes")
+"""Folders of tests that write models."""
+
+
 def test_every_operator_is_tried() -> None:
     """Here, or in a test that writes models of the operator and compares with LiteRT what they compute."""
     tests = Path(__file__).parents[1]
-    paths = [path for folder in ("ir/ops", "helpers", "frontends/tflite") for path in (tests / folder).rglob("*.py")]
+    paths = [path for folder in FOLDERS for path in (tests / folder).rglob("*.py")]
     sources = "".join(path.read_text(encoding="utf-8") for path in paths)
     tried = {case[0] for case in CASES} | set(re.findall(r'"([A-Z][A-Z0-9_]+)"', sources))
     assert sorted(OPTIONS.keys() - tried) == []

@@ -83,7 +83,7 @@ def test_labels_name_the_instruction_set(isa: set[str], features: set[str], show
 def test_the_folders_of_labels() -> None:
     """A kernel that needs a feature lies in the folder that the feature stands for."""
     for isa, folder in catalogue.FOLDERS.items():
-        module = import_module(f"mote.compiler.kernels.{folder}")
+        module = import_module(f"mote.compiler.kernels.{folder}.kernels")
         assert all(isa in kernel.isa for kernel in module.KERNELS)
 
 

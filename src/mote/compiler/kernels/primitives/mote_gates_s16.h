@@ -41,7 +41,7 @@ static inline void mote_cells_run_s16(const int16_t *kept, const int16_t *given,
 static inline void mote_shown_run_s16(const int16_t *gate, const int16_t *cell, int8_t *out, int32_t n, int32_t mult,
                                       int32_t shift, int32_t zero) {
     for (int32_t i = 0; i < n; i++) {
-        out[i] = mote_clamp(mote_wrapping_add(mote_rescale(gate[i] * cell[i], mult, shift), zero), -128, 127);
+        out[i] = mote_clamp(mote_wrapping_add(mote_rescale((int32_t)gate[i] * cell[i], mult, shift), zero), -128, 127);
     }
 }
 #endif

@@ -163,7 +163,7 @@ static inline void mote_planes_lines_of(const mote_planes_t *p, const int8_t *ro
 /* A row of the image, NULL outside of it, as it lies in the ring. */
 MOTE_NOINLINE void mote_planes_convert(const mote_planes_t *p, const int8_t *row, int8_t *to, int8_t *pixel) {
     if (row == NULL) {
-        memset(to, p->zero + 128, (size_t)mote_planes_row(p));
+        memset(to, (uint8_t)(p->zero + 128), (size_t)mote_planes_row(p));
         return;
     }
     for (int32_t phase = 0; phase < p->spread; phase++, to += mote_planes_lines(p) * p->line) {
@@ -188,7 +188,7 @@ static inline int32_t mote_planes_rows(const mote_planes_t *p, const int8_t *in,
     const int32_t end = row + (taps - 1) * w->spread + 1;
     in += image * w->in_rows * w->in_stride;
     if (y == 0) {
-        memset(pixel, p->zero, (size_t)mote_planes_pixel(p));
+        memset(pixel, (uint8_t)p->zero, (size_t)mote_planes_pixel(p));
     }
     for (next = row == -w->pad || next < row ? row : next; next < end; next++) {
         const int32_t inside = next >= 0 && next < w->in_rows;

@@ -137,7 +137,8 @@ static inline uint32_t mote_pairs_word(int32_t a, int32_t b) {
 }
 
 static inline int32_t mote_pairs_dot(uint32_t a, uint32_t b) {
-    return mote_wrapping_add((int16_t)(a & 0xffff) * (int16_t)(b & 0xffff), (int16_t)(a >> 16) * (int16_t)(b >> 16));
+    return mote_wrapping_add((int32_t)(int16_t)(a & 0xffff) * (int16_t)(b & 0xffff),
+                             (int32_t)(int16_t)(a >> 16) * (int16_t)(b >> 16));
 }
 
 static inline void mote_pairs_run(const mote_pairs_run_t *run) {

@@ -100,7 +100,7 @@ MOTE_ALWAYS_INLINE void mote_lstm_gate(const mote_lstm_s8_t *p, const mote_lstm_
 static inline void mote_lstm_cells(const mote_lstm_s8_t *p, const int16_t *kept, int16_t *input, int16_t *fresh,
                                    int16_t *cell) {
     for (int32_t c = 0; p->coupled && c < p->cells; c++) {
-        input[c] = (int16_t)(32767 - kept[c]);
+        input[c] = (int16_t)((int32_t)32767 - kept[c]);
     }
     mote_tanh_run_s16(fresh, 3, fresh, p->cells);
     mote_cells_run_s16(kept, input, fresh, cell, p->cells, p->cell_bits, p->cell_clip);

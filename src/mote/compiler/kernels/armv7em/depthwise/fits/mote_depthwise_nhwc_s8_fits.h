@@ -46,7 +46,7 @@ MOTE_NOINLINE int mote_planes_t_fits(const mote_planes_t *p, const mote_room_t *
     const uint32_t lines = mote_bytes_of(few ? 4 : p->channels, p->multiplier, 1);
     const uint32_t row = mote_much_times(mote_much_times(lines, (uint32_t)p->line), (uint32_t)p->spread);
     const uint32_t outs = mote_much_plus(mote_much_times((uint32_t)used->outputs, pixel), 3);
-    const uint32_t ring = mote_much_plus(mote_much_times(row, (uint32_t)p->ring), p->spread > 1 ? outs & ~3u : 0);
+    const uint32_t ring = mote_much_plus(mote_much_times(row, (uint32_t)p->ring), p->spread > 1 ? outs & ~(uint32_t)3 : 0);
     const uint32_t behind = mote_much_plus((uint32_t)mote_planes_pixel(p), few ? mote_much_plus(in, few) : 0);
     const uint32_t out = mote_much_times(pixel, (uint32_t)p->outputs);
     return mote_planes_window_fits(p, used) && mote_much_plus(ring, behind) <= room->scratch &&
