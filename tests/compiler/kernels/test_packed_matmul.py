@@ -8,6 +8,9 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import pytest
 
+pytest.importorskip("onnx")
+pytest.importorskip("onnxruntime")
+
 from mote.compiler.kernels.contract import Packed
 from mote.frontends import tflite
 from mote.ir.graph import Graph

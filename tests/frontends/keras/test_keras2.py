@@ -17,6 +17,8 @@ from hypothesis import given as drawn
 from hypothesis import settings
 from hypothesis import strategies as st
 
+h5py = pytest.importorskip("h5py")
+
 import mote
 from mote.base.errors import MoteError
 from mote.frontends import Format, Source, load, source_of
@@ -39,7 +41,6 @@ from tests.frontends.keras.keras_files import keras_file
 from tests.frontends.keras.test_keras_files import ODD, places
 from tests.helpers.support import examples
 
-h5py = pytest.importorskip("h5py")
 SMALL = {
     "class_name": "Sequential",
     "config": {

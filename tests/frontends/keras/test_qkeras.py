@@ -10,9 +10,12 @@ from random import Random
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import given as drawn
 from hypothesis import settings
 from hypothesis import strategies as st
+
+pytest.importorskip("h5py")
 
 import mote
 from mote.base.errors import MoteError

@@ -160,14 +160,19 @@ class Selection:
         return by_pointers < sum(map(self._least, readers)) + self.costs.sliding(window.nbytes)
 
     def _least(self, ops: Numbers) -> float:
-        """The cost of the fastest kernel of operators that run whole."""
-        return min((self.cost(ops, k, True) for k in self.candidate_kernels(ops)), default=math.inf)
+        """The least cost of operators that run whole, with flash at its exchange rate."""
+        return min((self._with_flash(ops, k, True) for k in self.candidate_kernels(ops)), default=math.inf)
+
+    def _with_flash(self, ops: Numbers, kernel: Packed, whole: bool) -> float:
+        """The cost of a kernel with its constants and the code generated for it, at the exchange rate of flash."""
+        return self.cost(ops, kernel, whole) + self.rate * (kernel.own_flash + kernel.code_bytes)
 
     def _least_by_rows(self, ops: Numbers) -> float:
-        """The cost of the fastest kernel that reads rows through pointers; infinite if there is none."""
+        """The least cost of operators that read rows through pointers, with flash at its exchange rate; infinite if no
+        kernel can."""
         op = self.ops[ops]
         able = [k for k in self.candidate_kernels(ops) if one_row(self.graph, op, k)]
-        return min((self.cost(ops, k, False) for k in able), default=math.inf)
+        return min((self._with_flash(ops, k, False) for k in able), default=math.inf)
 
     def _reads_ring(self, op: Op) -> bool:
         """Whether an input of the operator is in a ring buffer."""
