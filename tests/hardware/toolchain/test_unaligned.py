@@ -87,7 +87,7 @@ def test_nothing_is_unaligned(
         ),
         ("cortex-m4", {"optimize": "speed", "kernels": PINNED}, tuple(PINNED.values())),
         ("cortex-m4", {"least_ram": True}, ("add4",)),
-        ("cortex-m55", {"optimize": "speed"}, ("conv4", "pointwise4", "depthwise_taps", "fully_connected8")),
+        ("cortex-m55", {"optimize": "speed"}, ("conv4_packed", "pointwise4", "depthwise_taps", "fully_connected8")),
     ],
     ids=str,
 )
