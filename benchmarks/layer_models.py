@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from math import prod
 from typing import Any
 
@@ -51,7 +52,8 @@ def _layer(name: str, limit: str, work: int, build: Build, dtype: str = "int8", 
     return LayerModel(name + SHORT[dtype], limit, work, file, dtype, small)
 
 
-def layers() -> list[LayerModel]:
+@cache
+def layers() -> tuple[LayerModel, ...]:
     """All models, by kind."""
     found = [
         *_convolutions(), *_grouped(), *_depthwise(), *_transposed(), *_vectors(), *_products(), *_recurrent(),
@@ -59,7 +61,7 @@ def layers() -> list[LayerModel]:
     ]  # fmt: skip
     names = [layer.name for layer in found]
     assert len(set(names)) == len(names), "two layers have one name"
-    return found
+    return tuple(found)
 
 
 def _conv(
@@ -277,14 +279,11 @@ def _pools() -> Iterator[LayerModel]:
             )
     for dtype in ("int8", "int16", "float32"):
         yield _layer("mean_8x8x64", "mean", 8 * 8 * 64, lambda net: (net.mean(net.input(1, 8, 8, 64)),), dtype)
-    yield _layer("avgpool_8x8x64", "mean", 8 * 8 * 64, lambda net: (net.pool(net.input(1, 8, 8, 64), 8),), small=False)
+    yield _layer("avgpool_8x8x64", "mean", 8 * 8 * 64, lambda net: (net.pool(net.input(1, 8, 8, 64), 8),))
 
 
 def _pair(kind: str, net: Net, a: Shape, b: Shape) -> tuple[int, ...]:
     x, y = net.input(1, *a), net.input(1, *b)
-    if kind in ("MAXIMUM", "MINIMUM"):
-        y = net.writer.input("second", (1, *b), net.dtype, *net.quants[x])
-        return (net.op(kind, [x, y], (1, *a), net.quants[x]),)
     quant = {"int8": (0.09, 3), "int16": (0.0004, 0)}.get(net.dtype, FLOAT)
     return (net.op(kind, [x, y], (1, *a), quant),)
 
