@@ -36,9 +36,23 @@ def scaled_up(bias: int) -> bytes:
     return w.finish()
 
 
+def unary(kind: str, dtype: str, x: tuple[float, int], y: tuple[float, int], **options: Any) -> bytes:
+    w = Writer("unary")
+    shape = (1, 16, 16, 64)
+    given, made = w.input("x", shape, dtype, *x), w.tensor("y", shape, dtype, *y)
+    w.op(kind, [given], [made], **options)
+    w.output(made)
+    return w.finish()
+
+
 @pytest.mark.parametrize(
     ("data", "core", "differs"),
     [
+        (unary("GELU", "int8", (0.5, 36), (0.25, 27), approximate=False), "ethos-u55-128", False),
+        (unary("GELU", "int8", (1.0, 36), (2.0, 27), approximate=False), "ethos-u55-128", True),
+        (unary("LEAKY_RELU", "int16", (0.0028, 0), (0.0014, 0), alpha=0.1768), "ethos-u55-32", False),
+        (unary("LEAKY_RELU", "int16", (0.0028, 0), (0.0028, 0), alpha=0.1), "ethos-u55-32", False),
+        (unary("LEAKY_RELU", "int16", (0.0028, 0), (0.0028, 0), alpha=0.1767398864030838), "ethos-u55-32", True),
         (resized((4, 6)), "ethos-u85-256", False),
         (resized((11, 9), centres=True), "ethos-u85-256", False),
         (resized((11, 9)), "ethos-u85-256", True),
