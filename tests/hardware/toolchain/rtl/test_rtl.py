@@ -259,7 +259,7 @@ def test_digits_on_the_core_itself(core: str) -> None:
     compiled = mote.compile(DIGITS, target=core)
     profile = mote.profile(compiled, emulator=RTL)
     assert profile.modelled is not None and not profile.estimate
-    assert abs(profile.modelled / profile.cycles - 1) < 0.002
+    assert abs(profile.modelled / profile.cycles - 1) < 0.004  # what docs/measure/profiling.md states
     assert sum(layer.cycles for layer in profile.layers) == pytest.approx(profile.cycles, rel=0.01)
     assert sum(f.cycles for f in profile.functions) == profile.cycles
     measured = mote.run(compiled, emulator=RTL, layers=False)
