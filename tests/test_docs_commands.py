@@ -33,6 +33,7 @@ NOT_RUN = {
     "flash": "needs a tool, and a part",
     "--scheduler": "needs a cluster",
     "lookup-tables": "needs the package of examples/generator: tests/compiler/offload/test_check_generator.py has it",
+    "my_package:MyGenerator": "needs a package of the reader's",
     "--elf": "needs a firmware of the reader's",
     "vww_96_int8.tflite": "needs the published model, which is not bundled",
     "model_vela.tflite": "needs a model that Vela has compiled",
