@@ -28,6 +28,7 @@ from mote.compiler.kernels.pack.lstm import (
     lstm_matrices,
     lstm_sizes,
 )
+from mote.compiler.kernels.pack.weights.interleave4 import by_channels
 from mote.ir.ops.common import FLOAT_MAX, float_bias, real_constant
 from mote.ir.ops.recurrent.lstm import Lstm, StatelessLstm
 from mote.ir.ops.recurrent.lstm_operands import NAMES, PEEPHOLES, PROJECTION, PROJECTION_BIAS
@@ -64,13 +65,11 @@ def _gate(view: View, n: int) -> Params:
 
 
 def _matrix(view: View, position: int) -> Value:
-    """A weight matrix: float32, or the fields of `mote_lstm_matrix_hybrid_t` for int8 weights."""
+    """A weight matrix: float32 in blocks of rows, or the fields of `mote_lstm_matrix_hybrid_t` for int8 weights."""
     weights = view.constant(position)
-    return (
-        {"weights": weights, "scale": view.op.input(view.graph, position).scale}
-        if weights.dtype == np.int8
-        else weights
-    )
+    if weights.dtype == np.int8:
+        return {"weights": weights, "scale": view.op.input(view.graph, position).scale}
+    return by_channels(weights)
 
 
 def _lstm(view: View) -> Packed | Refusal:

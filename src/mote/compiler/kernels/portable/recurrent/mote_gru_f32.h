@@ -20,12 +20,12 @@ static inline void mote_gru_step_f32(const void *layer, mote_gate_function_f32 *
     const int32_t n = p->steps.units;
     float *const update = work, *const reset = update + n, *const fresh = reset + n;
     memcpy(work, p->bias, (size_t)(3 * n) * sizeof(float));
-    mote_recurrent_products_f32(p->weights, x, p->steps.inputs, 3 * n, work);
-    mote_recurrent_products_f32(p->recurrent, h, n, 2 * n, work);
+    mote_products_f32(p->weights, x, p->steps.inputs, 3 * n, work);
+    mote_products_f32(p->recurrent, h, n, 2 * n, work);
     gate(&p->gate, work, 2 * n);
     if (p->after != NULL) {
         memcpy(other, p->after, (size_t)n * sizeof(float));
-        mote_recurrent_products_f32(p->candidate, h, n, n, other);
+        mote_products_f32(p->candidate, h, n, n, other);
         for (int32_t i = 0; i < n; i++) {
             fresh[i] += reset[i] * other[i];
         }
@@ -33,7 +33,7 @@ static inline void mote_gru_step_f32(const void *layer, mote_gate_function_f32 *
         for (int32_t i = 0; i < n; i++) {
             other[i] = reset[i] * h[i];
         }
-        mote_recurrent_products_f32(p->candidate, other, n, n, fresh);
+        mote_products_f32(p->candidate, other, n, n, fresh);
     }
     gate(&p->fresh, fresh, n);
     for (int32_t i = 0; i < n; i++) {

@@ -2,14 +2,8 @@
 #ifndef MOTE_LSTM_F32_H
 #define MOTE_LSTM_F32_H
 
+#include "mote_products_f32.h"
 #include "mote_unary_f32.h"
-
-static inline float mote_lstm_dot_f32(const float *a, const float *b, int32_t n, float sum) {
-    for (; n > 0; n--) {
-        sum += *a++ * *b++;
-    }
-    return sum;
-}
 
 static inline void mote_lstm_normalize_f32(const float *weights, const float *bias, int32_t n, float *gate) {
     float sum = 0.0f, squares = 0.0f;
@@ -26,12 +20,12 @@ static inline void mote_lstm_normalize_f32(const float *weights, const float *bi
     }
 }
 
-/* A layer over the type of its matrices: `gate_of(to, p, g, c, x, h)` sums up gate c before it sees the cells,
- * `projected_of(p, i, shown)` output i, `weights_of(m)` where a matrix lies. */
-#define MOTE_LSTM_REAL(suffix, matrix_t, gate_of, projected_of, weights_of) \
+/* A layer over the type of its matrices: `add_products(m, x, depth, rows, sums)` adds a matrix times a vector, and
+ * `weights_of(m)` is where a matrix lies. */
+#define MOTE_LSTM_REAL(suffix, matrix_t, add_products, weights_of) \
     /* Weights of one gate; those that it lacks are NULL. */ \
     typedef struct { \
-        matrix_t input;     /* [cells][inputs] */ \
+        matrix_t input;     /* [cells][inputs], as add_products reads it */ \
         matrix_t recurrent; /* [cells][outputs] */ \
         const float *bias; \
         const float *peephole; /* of the cells */ \
@@ -56,10 +50,12 @@ static inline void mote_lstm_normalize_f32(const float *weights, const float *bi
     static inline void mote_lstm_gate_##suffix(const mote_lstm_##suffix##_t *p, const mote_lstm_gate_##suffix##_t *g, \
                                                const float *x, const float *h, const float *cell, float *gate) { \
         for (int32_t c = 0; c < p->cells; c++) { \
-            gate_of(gate[c], p, g, c, x, h); \
-            if (g->peephole != NULL) { \
-                gate[c] += g->peephole[c] * cell[c]; \
-            } \
+            gate[c] = g->norm == NULL ? g->bias[c] : 0.0f; /* after the normalization where there is one */ \
+        } \
+        add_products(g->input, x, p->inputs, p->cells, gate); \
+        add_products(g->recurrent, h, p->outputs, p->cells, gate); \
+        for (int32_t c = 0; c < p->cells && g->peephole != NULL; c++) { \
+            gate[c] += g->peephole[c] * cell[c]; \
         } \
         if (g->norm != NULL) { \
             mote_lstm_normalize_f32(g->norm, g->bias, p->cells, gate); \
@@ -93,9 +89,10 @@ static inline void mote_lstm_normalize_f32(const float *weights, const float *bi
             memcpy(h, shown, (size_t)cells * sizeof(float)); \
             return; \
         } \
+        memcpy(h, p->projection_bias, (size_t)p->outputs * sizeof(float)); \
+        add_products(p->projection, shown, cells, p->outputs, h); \
         for (int32_t i = 0; i < p->outputs; i++) { \
-            const float y = projected_of(p, i, shown); \
-            h[i] = mote_clamp_f32(y, -p->projection_clip, p->projection_clip); \
+            h[i] = mote_clamp_f32(h[i], -p->projection_clip, p->projection_clip); \
         } \
     } \
 \
@@ -109,14 +106,7 @@ static inline void mote_lstm_normalize_f32(const float *weights, const float *bi
         } \
     }
 
-/* Sums begin with the biases, unless those come after the normalization. */
-#define MOTE_LSTM_GATE_F32(to, p, g, c, x, h) \
-    const float start = (g)->norm == NULL ? (g)->bias[c] : 0.0f; \
-    const float now = mote_lstm_dot_f32((g)->input + (c) * (p)->inputs, x, (p)->inputs, start); \
-    to = mote_lstm_dot_f32((g)->recurrent + (c) * (p)->outputs, h, (p)->outputs, now)
-#define MOTE_LSTM_PROJECTED_F32(p, i, shown) \
-    mote_lstm_dot_f32((p)->projection + (i) * (p)->cells, shown, (p)->cells, (p)->projection_bias[i])
 #define MOTE_LSTM_WEIGHTS_F32(m) (m)
-MOTE_LSTM_REAL(f32, const float *, MOTE_LSTM_GATE_F32, MOTE_LSTM_PROJECTED_F32, MOTE_LSTM_WEIGHTS_F32)
+MOTE_LSTM_REAL(f32, const float *, mote_products_f32, MOTE_LSTM_WEIGHTS_F32)
 
 #endif

@@ -10,22 +10,14 @@ typedef struct {
     float scale;
 } mote_lstm_matrix_hybrid_t;
 
-/* Row `row` of a matrix times n numbers. */
-static inline float mote_lstm_row_hybrid(const mote_lstm_matrix_hybrid_t *m, int32_t row, const float *x, int32_t n) {
-    return m->scale * mote_dot_hybrid(x, m->weights + row * n, n);
+static inline void mote_lstm_products_hybrid(mote_lstm_matrix_hybrid_t m, const float *x, int32_t depth, int32_t rows,
+                                             float *sums) {
+    for (int32_t i = 0; i < rows; i++) {
+        sums[i] += m.scale * mote_dot_hybrid(x, m.weights + i * depth, depth);
+    }
 }
 
-#define MOTE_LSTM_GATE_HYBRID(to, p, g, c, x, h) \
-    const float now = mote_lstm_row_hybrid(&(g)->input, c, x, (p)->inputs); \
-    to = now + mote_lstm_row_hybrid(&(g)->recurrent, c, h, (p)->outputs); \
-    if ((g)->norm == NULL) { \
-        to += (g)->bias[c]; \
-    } \
-    (void)0
-#define MOTE_LSTM_PROJECTED_HYBRID(p, i, shown) \
-    ((p)->projection_bias[i] + mote_lstm_row_hybrid(&(p)->projection, i, shown, (p)->cells))
 #define MOTE_LSTM_WEIGHTS_HYBRID(m) (m).weights
-MOTE_LSTM_REAL(hybrid, mote_lstm_matrix_hybrid_t, MOTE_LSTM_GATE_HYBRID, MOTE_LSTM_PROJECTED_HYBRID,
-               MOTE_LSTM_WEIGHTS_HYBRID)
+MOTE_LSTM_REAL(hybrid, mote_lstm_matrix_hybrid_t, mote_lstm_products_hybrid, MOTE_LSTM_WEIGHTS_HYBRID)
 
 #endif

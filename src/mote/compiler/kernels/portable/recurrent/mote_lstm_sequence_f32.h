@@ -24,8 +24,8 @@ static inline void mote_lstm_sequence_step_f32(const void *layer, mote_gate_func
     const int32_t n = p->steps.units;
     float *const given = work, *const shown = given + n, *const kept = shown + n, *const fresh = kept + n;
     memcpy(work, p->bias, (size_t)(4 * n) * sizeof(float));
-    mote_recurrent_products_f32(p->weights, x, p->steps.inputs, 4 * n, work);
-    mote_recurrent_products_f32(p->recurrent, h, n, 4 * n, work);
+    mote_products_f32(p->weights, x, p->steps.inputs, 4 * n, work);
+    mote_products_f32(p->recurrent, h, n, 4 * n, work);
     if (p->peepholes != NULL) {
         mote_lstm_sequence_see_f32(p->peepholes, cell, n, given);
         mote_lstm_sequence_see_f32(p->peepholes + 2 * n, cell, n, kept);

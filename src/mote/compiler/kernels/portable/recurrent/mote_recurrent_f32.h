@@ -1,13 +1,10 @@
 /* mote_recurrent_f32.h: float32 recurrent layers over sequences: what they share, and those without and with cells.
- *
- * Lines of weights come in fours, one number of each beside those of the others, and those that are left one after another:
- * a number of the input is loaded once for four products. Working memory: the states, then what each step says. */
+ * Working memory: the states, then what each step says. */
 #ifndef MOTE_RECURRENT_F32_H
 #define MOTE_RECURRENT_F32_H
 
-#include "mote_block_f32.h"
-#include "mote_dot_f32.h"
 #include "mote_gates_f32.h"
+#include "mote_products_f32.h"
 
 typedef struct {
     int32_t batch, time, inputs, units;
@@ -19,17 +16,6 @@ typedef struct {
 /* One more input x: the state h after it, and where it has some the cells; `work` is behind both. */
 typedef void mote_recurrent_step_f32(const void *p, mote_gate_function_f32 *gate, const float *x, float *h, float *cell,
                                      float *work);
-
-/* sums += weights * x, for `lines` lines of `depth` numbers. */
-static inline void mote_recurrent_products_f32(const float *weights, const float *x, int32_t depth, int32_t lines,
-                                               float *sums) {
-    for (; lines >= MOTE_BLOCK; lines -= MOTE_BLOCK, weights += MOTE_BLOCK * depth, sums += MOTE_BLOCK) {
-        mote_block1_f32(x, weights, depth, sums);
-    }
-    for (; lines > 0; lines--, weights += depth, sums++) {
-        *sums = mote_dot_f32(*sums, x, weights, depth);
-    }
-}
 
 static inline void mote_recurrent_begin_f32(const float *given, int32_t n, float *state) {
     for (int32_t i = 0; i < n; i++) {

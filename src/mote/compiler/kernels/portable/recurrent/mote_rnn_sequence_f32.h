@@ -16,8 +16,8 @@ static inline void mote_rnn_sequence_step_f32(const void *layer, mote_gate_funct
     const size_t bytes = (size_t)p->steps.units * sizeof(float);
     (void)work;
     memcpy(sums, p->bias, bytes);
-    mote_recurrent_products_f32(p->weights, x, p->steps.inputs, p->steps.units, sums);
-    mote_recurrent_products_f32(p->recurrent, h, p->steps.units, p->steps.units, sums);
+    mote_products_f32(p->weights, x, p->steps.inputs, p->steps.units, sums);
+    mote_products_f32(p->recurrent, h, p->steps.units, p->steps.units, sums);
     gate(&p->gate, sums, p->steps.units);
     memcpy(h, sums, bytes);
 }
