@@ -24,7 +24,7 @@ QUICK = (
     "targets",
     "doctor",
 )
-NOT_RUN = {"ota", "flash", "board", "calibrate-target", "fit-energy"} | {
+NOT_RUN = {"ota", "flash", "board", "calibrate-target", "fit-energy", "check-generator"} | {
     *("sign", "verify-image", "delta", "build", "check", "completion", "dump")
 }
 """Commands whose examples need a device, or files that are not here."""
