@@ -24,8 +24,9 @@ QUICK = (
     "targets",
     "doctor",
 )
-NOT_RUN = {"ota", "flash", "board", "calibrate-target", "fit-energy", "check-generator"} | {
-    *("sign", "verify-image", "delta", "build", "check", "completion", "dump")
+NOT_RUN = {
+    *("ota", "flash", "board", "calibrate-target", "fit-energy", "check-generator", "disassemble"),
+    *("sign", "verify-image", "delta", "build", "check", "completion", "dump"),
 }
 """Commands whose examples need a device, or files that are not here."""
 MORE = (
