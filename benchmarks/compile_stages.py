@@ -18,7 +18,7 @@ from typing import Any
 from mote.ui import cli
 
 STAGES = {
-    "read": ("mote.compiler.line", "subject_of"),
+    "read": ("mote.compiler.subject", "subject_of"),
     "optimize": ("mote.compiler.line", "prepared"),
     "plan": ("mote.compiler.line", "plan_for"),
     "self-test": ("mote.compiler.line", "golden"),
