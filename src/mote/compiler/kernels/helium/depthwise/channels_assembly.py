@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
+from mote.compiler.kernels.assembly import VECTORS, advance, enter, leave
 from mote.compiler.kernels.helium.ordering import ordered
 from mote.compiler.kernels.helium.requantize import Requantize
 from mote.compiler.kernels.helium.requantized_vectors import Constants, RequantizedVectors
@@ -141,33 +142,31 @@ def code(channels: Channels, requantize: Requantize) -> list[str]:
     rows = ROW_POINTERS[: channels.taps[0]]
     call, first = channels.frame, channels.frame + 8
     return [
-        "push {r4-r11, lr}",
-        "vpush {d8-d15}",
-        f"sub sp, sp, #{channels.frame + 16}",
+        *enter(channels.frame + 16, vectors=VECTORS),
         f"ldr r12, [r0, #{BLOCKS}]",
         f"strd r0, r12, [sp, #{call}]",
         f"add r1, sp, #{SUMS}",
         f"ldr r11, [r0, #{LANES}]",
         f"ldr r11, [r11, #{0 if requantize.form is LaneForm.LINE else 4}]",
         f"ldrd r3, r2, [r0, #{WEIGHTS}]",
-        *_add("r3", channels.weights_origin),
+        *advance("r3", channels.weights_origin),
         "mov r12, #0",
         "1:",
         f"str r12, [sp, #{first}]",
         f"ldr lr, [sp, #{call}]",
         *(f"ldr {row}, [lr, #{ROWS + 4 * k}]" for k, row in enumerate(rows)),
         *(f"add {row}, {row}, r12" for row in rows),
-        *(line for row in rows for line in _add(row, channels.origin)),
+        *(line for row in rows for line in advance(row, channels.origin)),
         f"ldrd r0, lr, [lr, #{OUT}]",
         "add r0, r0, r12",
         "dls lr, lr",
         "2:",
         *channels.lines(requantize),
-        *(line for row in rows for line in _add(row, channels.stride * channels.channels)),
-        *_add("r0", channels.channels),
+        *(line for row in rows for line in advance(row, channels.stride * channels.channels)),
+        *advance("r0", channels.channels),
         "le lr, 2b",
-        *_add("r3", BLOCK * channels.taps[0] * channels.taps[1]),
-        *_add("r2", BLOCK * requantize.constants),
+        *advance("r3", BLOCK * channels.taps[0] * channels.taps[1]),
+        *advance("r2", BLOCK * requantize.constants),
         f"ldrd r0, lr, [sp, #{call}]",
         f"ldr r12, [sp, #{first}]",
         f"ldr r0, [r0, #{LAST}]",
@@ -178,12 +177,5 @@ def code(channels: Channels, requantize: Requantize) -> list[str]:
         "subs lr, lr, #1",
         f"str lr, [sp, #{call + 4}]",
         "bne.w 1b",
-        f"add sp, sp, #{channels.frame + 16}",
-        "vpop {d8-d15}",
-        "pop {r4-r11, pc}",
+        *leave(channels.frame + 16, vectors=VECTORS),
     ]
-
-
-def _add(register: str, value: int) -> list[str]:
-    parts = [4095] * (value // 4095) + [value % 4095]
-    return [f"addw {register}, {register}, #{part}" for part in parts if part]

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from functools import partial
 
+from mote.compiler.kernels.assembly import SAVED_HELIUM, enter, leave
 from mote.compiler.kernels.helium.ordering import ordered
 from mote.compiler.kernels.helium.requantize import Requantize
 from mote.compiler.kernels.helium.requantized_vectors import RequantizedVectors
@@ -32,8 +33,7 @@ def fully_connected(steps: int, looped: bool, same: bool, requantize: Requantize
     count = [f"ldr r9, [sp, #{LEFT}]"] if looped else []
     rounds = [f"ldrd r3, r9, [sp, #{IN}]", *(f"mov {r}, #0" for r in SUMS), "3:"] if looped else []
     return [
-        "push {r7, r11}",
-        f"sub sp, sp, #{FRAME}",
+        *enter(FRAME, saved=SAVED_HELIUM),
         "ldm r0, {r1-r3}",
         "mov r7, r3",
         f"ldr r4, [r1, #{LAYER_LOOPS}]",
@@ -58,8 +58,7 @@ def fully_connected(steps: int, looped: bool, same: bool, requantize: Requantize
         f"subs r9, r9, #{OUTPUTS}",
         *([f"str r9, [sp, #{LEFT}]"] if looped else []),
         "bgt.w 2b",
-        f"add sp, sp, #{FRAME}",
-        "pop {r7, r11}",
+        *leave(FRAME, saved=SAVED_HELIUM),
     ]
 
 
