@@ -33,7 +33,7 @@ from mote.ir.graph.types import DType
 from mote.optimize.tune.calibration import cost_layers
 from tests.bench.evaluation.test_mixed_types import mixed
 from tests.compiler.emit.c.kernels_of_cores import host_as, pinned_models
-from tests.compiler.kernels import test_even
+from tests.compiler.kernels import test_even, test_packed_matmul
 from tests.compiler.kernels.learned_layers import Layer, Learners
 from tests.compiler.kernels.test_learned_operands import BIASES, PLANAR, TO_EVEN, WHOLE, with_masks
 from tests.frontends.onnx import qonnx_models
@@ -235,6 +235,12 @@ def cocktail() -> dict[str, tuple[bytes | Model, dict[str, Any]]]:
         "lstm": (lstm_models.model(lstm("int8"), lstm("float32")), {}),
         "svdf": (test_svdf.model(svdf(), svdf(state="int8", zeros=(3, -128, 9)), svdf("float32")), {}),
         "lstm_pairs": (lstm_models.model(lstm("int8")), dsp),
+        "lstm_vectors": (lstm_models.model(lstm("int8")), {"target": HOST_HELIUM, "optimize": "speed"}),
+        "products_pairs": (side_by_side(test_packed_matmul.products(1, 4)), dsp),
+        "products_vectors": (
+            side_by_side(test_packed_matmul.products(1, 4)),
+            {"target": HOST_HELIUM, "optimize": "speed"},
+        ),
         "svdf_pairs": (test_svdf.model(svdf(), svdf(state="int8", zeros=(3, -128, 9))), dsp),
         "variable": (variable(Net(9)), {}),
         "moves": (test_scatter.every(), {}),
