@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from mote.compiler.kernels.armv7em.depthwise.depthwise3 import Blocks, parts3
 from mote.compiler.kernels.armv7em.depthwise.depthwise_two_assembly import (
-    MOST_OFFSET,
     TWO,
     Inputs,
     Outputs,
@@ -16,6 +15,7 @@ from mote.compiler.kernels.armv7em.depthwise.depthwise_two_assembly import (
 )
 from mote.compiler.kernels.armv7em.depthwise.depthwise_wide_assembly import Block
 from mote.compiler.kernels.armv7em.depthwise.records import Channels, Weights, form_of
+from mote.compiler.kernels.assembly import MOST_OFFSET
 from mote.compiler.kernels.contract import Instance, Params, View
 from mote.ir.ops.windows.depthwise import DepthwiseConv2D
 
