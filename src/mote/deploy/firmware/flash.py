@@ -270,20 +270,20 @@ def _drive(job: FlashJob, program: str) -> FlashCommand | str:
 def _picotool(job: FlashJob, program: str) -> FlashCommand | str:
     if not (job.part and job.part.flashing.picotool):
         return "writes RP2040 and RP2350 only"
-    found = _placed_file(job, job.part, "-o", "uf2", "elf", "bin")
-    if isinstance(found, str):
-        return found
-    file, offset = found
+    placed = _placed_file(job, job.part, "-o", "uf2", "elf", "bin")
+    if isinstance(placed, str):
+        return placed
+    file, offset = placed
     return FlashCommand((program, "load", "-v", "-x", str(file), *offset))
 
 
 def _pyocd(job: FlashJob, program: str) -> FlashCommand | str:
     if not (job.part and job.part.flashing.pyocd):
         return _unknown(job, "pyocd")
-    found = _placed_file(job, job.part, "-a", "elf", "hex", "bin")
-    if isinstance(found, str):
-        return found
-    file, offset = found
+    placed = _placed_file(job, job.part, "-a", "elf", "hex", "bin")
+    if isinstance(placed, str):
+        return placed
+    file, offset = placed
     uid = ("-u", job.port) if job.port else ()
     return FlashCommand((program, "flash", "-W", "-t", job.part.flashing.pyocd, *uid, *offset, str(file)))
 
@@ -291,10 +291,10 @@ def _pyocd(job: FlashJob, program: str) -> FlashCommand | str:
 def _openocd(job: FlashJob, program: str) -> FlashCommand | str:
     if not (job.part and job.part.flashing.openocd):
         return _unknown(job, "openocd")
-    found = _placed_file(job, job.part, "", "elf", "hex", "bin")
-    if isinstance(found, str):
-        return found
-    file, offset = found
+    placed = _placed_file(job, job.part, "", "elf", "hex", "bin")
+    if isinstance(placed, str):
+        return placed
+    file, offset = placed
     if set(str(file)) & set("{}\\\n"):
         return "cannot name a file with braces, a backslash or a line break"
     flashing = job.part.flashing
@@ -307,10 +307,10 @@ def _openocd(job: FlashJob, program: str) -> FlashCommand | str:
 def _probe_rs(job: FlashJob, program: str) -> FlashCommand | str:
     if not (job.part and job.part.flashing.probe_rs):
         return _unknown(job, "probe_rs")
-    found = _placed_file(job, job.part, "--base-address", "elf", "hex", "bin")
-    if isinstance(found, str):
-        return found
-    file, offset = found
+    placed = _placed_file(job, job.part, "--base-address", "elf", "hex", "bin")
+    if isinstance(placed, str):
+        return placed
+    file, offset = placed
     serial = ("--probe", job.port) if job.port else ()
     form = ("--binary-format", file.suffix.removeprefix("."))
     return FlashCommand((program, "download", "--chip", job.part.flashing.probe_rs, *serial, *form, *offset, str(file)))
