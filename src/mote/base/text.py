@@ -20,6 +20,14 @@ LONGEST_WORD = 80
 """Maximum letters of a word that suggestions are searched for."""
 
 
+def is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """The text "did you mean: ...? " with the known words most similar to a word, as the beginning of a remedy; empty
     if none is similar. Very long words are not compared, as that takes quadratic time."""

@@ -11,15 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Unpack
 
-from mote.base.errors import (
-    BudgetError,
-    LayerProblem,
-    MoteError,
-    RamError,
-    Unsupported,
-    UnsupportedError,
-    explaining,
-)
+from mote.base.errors import BudgetError, LayerProblem, MoteError, RamError, Unsupported, UnsupportedError, explaining
 from mote.base.progress import Say, silent
 from mote.base.text import printable
 from mote.compiler.checks.advice import advice
@@ -49,14 +41,7 @@ from mote.compiler.plan.planner import least_cost, plan
 from mote.compiler.plan.selection.estimate import estimate, training_cost
 from mote.compiler.plan.selection.request import Lowering, Policy
 from mote.compiler.prepared import prepared
-from mote.compiler.settings import (
-    NO_STEPS,
-    EmitOptions,
-    PlanOptions,
-    Settings,
-    chosen_settings,
-    settings_and_examples,
-)
+from mote.compiler.settings import NO_STEPS, EmitOptions, PlanOptions, Settings, chosen_settings, settings_and_examples
 from mote.compiler.stages import CompilerStage, session
 from mote.compiler.subject import CompilerInput, given_model, reading
 from mote.compiler.training.checkpointing import BY_HAND, RecomputedActivations, chosen_layers, with_recomputed

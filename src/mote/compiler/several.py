@@ -240,9 +240,7 @@ def _check_inputs(compiled: Sequence[Compiled]) -> None:
     for c in compiled:
         if c.plan.pushed:
             raise MoteError(
-                "models that run together take the input whole",
-                where="option input",
-                remedy="omit --input rows",
+                "models that run together take the input whole", where="option input", remedy="omit --input rows"
             )
         ours, theirs = ([m.plan.graph.tensors[t] for t in m.plan.graph.inputs] for m in (first, c))
         if len(ours) != len(theirs) or not all(map(_same_values, ours, theirs)):

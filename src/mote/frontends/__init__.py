@@ -64,9 +64,7 @@ def source_of(
     wanted = tuple(sorted((name, tuple(shape)) for name, shape in (shapes or {}).items()))
     if wanted and source.format not in SHAPED:
         raise MoteError(
-            f"a model of {source.title} has fixed input shapes",
-            where=f"{source.where}: option shape",
-            remedy="omit it",
+            f"a model of {source.title} has fixed input shapes", where=f"{source.where}: option shape", remedy="omit it"
         )
     fixed = fixed_inputs(constants)
     if fixed and source.format not in SHAPED:

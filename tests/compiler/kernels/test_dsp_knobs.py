@@ -17,7 +17,7 @@ from tests.compiler.kernels import test_variants
 from tests.compiler.kernels.c_harness import Case, Program, check_cases
 from tests.compiler.kernels.test_depthwise_planar import Layer, graph
 from tests.compiler.kernels.test_four_pixels import layer
-from tests.helpers.support import emulated, examples, soaked
+from tests.helpers.support import emulated, examples
 from tests.ir.ops.windows import test_conv
 
 FEW = settings(max_examples=examples(2), deadline=None, suppress_health_check=list(HealthCheck))
@@ -47,11 +47,10 @@ SHAPES = {
     "pixels": [PIXELS, layer((3, 3), 24, 6, weights="small")],
 }
 PLACES = [(shapes, core) for shapes in SHAPES for core in FEATURES]
-USUAL = [("time", "cortex-m7"), ("vector", "cortex-m7")]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("shapes", "core"), soaked(PLACES, USUAL))
+@pytest.mark.parametrize(("shapes", "core"), PLACES)
 def test_shapes(shapes: str, core: str) -> None:
     cases = variants(SHAPES[shapes], core)
     assert len({case.seed for case in cases}) == len(SHAPES[shapes])
@@ -74,7 +73,7 @@ ROWS = [(kernel, stride, core) for kernel in (3, 5, 7) for stride in (1, 2) for 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("kernel", "stride", "core"), soaked(ROWS, [(3, 1, "cortex-m7")]))
+@pytest.mark.parametrize(("kernel", "stride", "core"), ROWS)
 def test_planar_rows(kernel: int, stride: int, core: str) -> None:
     cases = list(planar_rows(kernel, stride, core))
     wanted = {"depthwise3", "depthwise_two"} if kernel == 3 else {"depthwise_wide", "depthwise_wide_compact"}

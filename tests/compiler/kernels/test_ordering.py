@@ -23,7 +23,7 @@ from mote.compiler.kernels.armv7em.vector.vector6_assembly import code as vector
 from mote.compiler.kernels.contract import Instance, Packed
 from mote.hardware.cores.arm.cycles import CYCLES
 from tests.compiler.plan.test_plan import MODELS
-from tests.helpers.support import emulated, examples, soaked
+from tests.helpers.support import emulated, examples
 
 ORDERS = (Order.M4, Order.M7)
 WORD = 0xFFFFFFFF
@@ -248,7 +248,7 @@ def test_names_tell_orders_apart() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("core", "order"), soaked([("cortex-m7", "m7"), ("cortex-m4", "m4")], [("cortex-m7", "m7")]))
+@pytest.mark.parametrize(("core", "order"), [("cortex-m7", "m7"), ("cortex-m4", "m4")])
 def test_a_model_whose_code_is_in_another_order(core: str, order: Order) -> None:
     plain = compile(MODELS / "digits.tflite", target=emulated(core), optimize="speed")
     steps = {op.name: of[0] for op, of in plain.plan.works}

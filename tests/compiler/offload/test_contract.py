@@ -19,16 +19,7 @@ from mote.bench.execute.stimuli import stimuli
 from mote.compiler.compiled import Compiled
 from mote.compiler.kernels.contract import Refusal
 from mote.compiler.offload.backends import GENERATORS
-from mote.compiler.offload.contract import (
-    SCRATCH,
-    Artifact,
-    Blob,
-    Generator,
-    Invocation,
-    Judgement,
-    Offloaded,
-    Pointer,
-)
+from mote.compiler.offload.contract import SCRATCH, Artifact, Blob, Generator, Invocation, Judgement, Offloaded, Pointer
 from mote.compiler.offload.foreign import ForeignLibrary
 from mote.compiler.plan.check import PlanError, check
 from mote.compiler.plan.plan import Plan

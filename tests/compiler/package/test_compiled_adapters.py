@@ -31,6 +31,8 @@ from tests.compiler.emit.c.test_project import compiler_or_skip, run
 from tests.compiler.emit.image.test_adapters import RACES, RTOS, SANITIZE, STRICT, SYSTEMS, THREADS, passes
 from tests.helpers.support import emulated, needs, soaked
 
+PROGRAMS = Path(__file__).with_name("compiled_adapters")
+"""Programs in C that try an adapter: each with the cases of a model in `cases.h`."""
 COUNT = 6
 FORMS: dict[str, dict[str, Any]] = {
     "whole": {},
@@ -72,142 +74,15 @@ def cases(compiled: Compiled) -> str:
     )
 
 
-COMMON = r"""
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#define EXPECT(what) do { if (!(what)) { fprintf(stderr, "line %d: %s\n", __LINE__, #what); exit(1); } } while (0)
-typedef struct {
-    mote_given_t input;
-    mote_taken_t output;
-    mote_request_t request;
-    int8_t scores[NET_OUTPUT_SIZE];
-    volatile int ended;
-    mote_served_t served;
-    mote_status status;
-} job_t;
-static job_t jobs[COUNT];
-static int order[4 * COUNT];
-static volatile int count;
-static job_t *job(int i) {
-    memset(&jobs[i], 0, sizeof jobs[i]);
-    jobs[i].input = (mote_given_t){given[i], NET_INPUT_BYTES};
-    jobs[i].output = (mote_taken_t){jobs[i].scores, NET_OUTPUT_BYTES};
-    jobs[i].request = (mote_request_t){&jobs[i].input, &jobs[i].output, 1, 1};
-    return &jobs[i];
-}
-static int right(int i) {
-    return jobs[i].status == MOTE_OK && memcmp(jobs[i].scores, wanted[i], sizeof wanted[i]) == 0;
-}
-static int untouched(int i) {
-    static const int8_t none[NET_OUTPUT_SIZE];
-    return memcmp(jobs[i].scores, none, sizeof none) == 0;
-}
-"""
-
-SERVICE = r"""
-#include "mote_service.h"
-#include "test_threads.h"
-static mote_service_t services[2];
-static volatile long beats;
-static volatile int held;
-static void alive(void *context) {
-    EXPECT(context == (void *)&beats);
-    beats++;
-    while (held) test_sleep(1);
-}
-/* Answers through a callback; what the test reads is written last, behind the lock of the next request. */
-static void done(void *context, mote_served_t served, mote_status status) {
-    job_t *own = context;
-    own->served = served;
-    own->status = status;
-    order[count] = (int)(own - jobs);
-    __atomic_store_n(&count, count + 1, __ATOMIC_SEQ_CST);
-    __atomic_store_n(&own->ended, 1, __ATOMIC_SEQ_CST);
-}
-static void wait_for(int i) { while (!__atomic_load_n(&jobs[i].ended, __ATOMIC_SEQ_CST)) test_sleep(1); }
-static mote_served_t post(int i, uint32_t milliseconds) {
-    return mote_service_post(&services[0], &job(i)->request, milliseconds, done, &jobs[i]);
-}
-static mote_served_t ask(int which, int i) {
-    return mote_service_run(&services[which], &job(i)->request, MOTE_FOREVER, &jobs[i].status);
-}
-static mote_status start(int which) {
-    const mote_service_config_t config = {&net_compiled, INSTANCE(which), 16};
-    mote_problem_t problem = {NULL, NULL, 0};
-    const mote_status status = mote_service_start(&services[which], &config, &problem);
-    EXPECT(status == MOTE_OK || problem.what != NULL);
-    return status;
-}
-static void other(void *unused) {
-    (void)unused;
-    for (int i = 1; i < COUNT; i += 2) EXPECT(ask(1, i) == MOTE_SERVED && right(i));
-}
-void test_all(void) {
-    long before;
-    EXPECT(ask(0, 0) == MOTE_SERVICE_STOPPED && post(0, 0) == MOTE_SERVICE_STOPPED);
-    mote_service_watch(&services[0], alive, (void *)&beats);
-    EXPECT(start(0) == MOTE_OK && start(0) == MOTE_BUSY);
-    for (int i = 0; i < COUNT; i++) {
-        before = beats;
-        EXPECT(ask(0, i) == MOTE_SERVED && right(i));
-        EXPECT(beats == before + STEPS); /* the watchdog is fed after every step */
-    }
-    job(0)->input.bytes--; /* sizes that are not the model's */
-    EXPECT(mote_service_run(&services[0], &jobs[0].request, 100, &jobs[0].status) == MOTE_SERVED);
-    EXPECT(jobs[0].status == MOTE_UNSUPPORTED && untouched(0));
-    for (int i = 0; i < 4; i++) EXPECT(post(i, MOTE_FOREVER) == MOTE_SERVED);
-    for (int i = 0; i < 4; i++) {
-        wait_for(i);
-        EXPECT(jobs[i].served == MOTE_SERVED && right(i) && order[i] == i);
-    }
-    EXPECT(mote_service_post(&services[0], &job(5)->request, MOTE_FOREVER, NULL, NULL) == MOTE_SERVED);
-    EXPECT(ask(0, 1) == MOTE_SERVED && right(1)); /* after it in the queue */
-    jobs[5].status = MOTE_OK;
-    EXPECT(right(5));
-    if (SEVERAL) { /* two instances in two threads at once */
-        EXPECT(start(1) == MOTE_OK);
-        test_begin(0, other, NULL);
-        for (int i = 0; i < COUNT; i += 2) EXPECT(ask(0, i) == MOTE_SERVED && right(i));
-        test_end(0);
-        EXPECT(mote_service_stop(&services[1], MOTE_FOREVER) == MOTE_SERVED);
-    }
-    held = 1; /* stopped in the middle, with another one in the queue */
-    before = beats;
-    EXPECT(post(2, 0) == MOTE_SERVED && post(3, 0) == MOTE_SERVED);
-    while (beats == before) test_sleep(1);
-    EXPECT(mote_service_stop(&services[0], 2) == MOTE_SERVICE_LATE);
-    held = 0;
-    EXPECT(mote_service_stop(&services[0], MOTE_FOREVER) == MOTE_SERVED);
-    wait_for(2);
-    wait_for(3);
-    for (int i = 2; i < 4; i++) EXPECT(jobs[i].served == MOTE_SERVICE_STOPPED && untouched(i));
-    EXPECT(start(0) == MOTE_OK && ask(0, 4) == MOTE_SERVED && right(4));
-    if (PUSHED) { /* rows in two pieces */
-        uint8_t ticket;
-        job(1)->input.bytes = NET_INPUT_BYTES / 2;
-        EXPECT(mote_service_submit(&services[0], &jobs[1].request, 0, &ticket) == MOTE_SERVED);
-        EXPECT(mote_service_wait(&services[0], ticket, MOTE_FOREVER, &jobs[1].status) == MOTE_SERVED);
-        EXPECT(jobs[1].status == MOTE_WAITING && untouched(1));
-        jobs[1].input.data = (const uint8_t *)jobs[1].input.data + NET_INPUT_BYTES / 2;
-        EXPECT(mote_service_run(&services[0], &jobs[1].request, MOTE_FOREVER, &jobs[1].status) == MOTE_SERVED);
-        EXPECT(right(1));
-    }
-    EXPECT(mote_service_stop(&services[0], MOTE_FOREVER) == MOTE_SERVED);
-    puts("passed");
-}
-"""
-
-
-def build(text: str, compiled: Compiled, name: str, folder: Path, *more: str, cc: str = "cc") -> Path:
-    """A program of the model, its adapter and a test."""
+def build(program: str, compiled: Compiled, name: str, folder: Path, *more: str, cc: str = "cc") -> Path:
+    """A program of PROGRAMS with a model and its adapter."""
     needs(cc)
     compiled.write(folder)
     files = adapted(compiled, name)
     for file, content in files.items():
         (folder / file).write_text(content)
-    (folder / "test.c").write_text(cases(compiled) + text)
-    sources = ["test.c", "net.c", *(file for file in files if file.endswith(".c"))]
+    (folder / "cases.h").write_text(cases(compiled))
+    sources = [str(PROGRAMS / program), "net.c", *(file for file in files if file.endswith(".c"))]
     system = [] if name == "bare-metal" else [str(RTOS / "test_threads.c")]
     run([cc, *STRICT, *more, "-I.", "-isystem", str(RTOS), *sources, *system, "-lpthread", "-o", "program"], folder)
     return folder / "program"
@@ -219,105 +94,19 @@ CASES = [(name, form) for name in SYSTEMS for form in FORMS]
 @pytest.mark.quick_cases(1)
 @pytest.mark.parametrize(("name", "form"), soaked(CASES, [("freertos", "instances"), ("zephyr", "pushed")]))
 def test_a_model_in_a_thread(name: str, form: str, tmp_path: Path) -> None:
-    text = '#include "mote_service.h"\n' + COMMON + SERVICE
-    passes(build(text, compiled_as(form), name, tmp_path, *SANITIZE))
+    passes(build("service.c", compiled_as(form), name, tmp_path, *SANITIZE))
 
 
 @pytest.mark.slow
 def test_threads_do_not_race(tmp_path: Path) -> None:
-    text = '#include "mote_service.h"\n' + COMMON + SERVICE
-    program = build(text, compiled_as("instances"), "freertos", tmp_path, *THREADS, cc="clang")
+    program = build("service.c", compiled_as("instances"), "freertos", tmp_path, *THREADS, cc="clang")
     (tmp_path / "races").write_text(f"{RACES}race:alive\nrace:test_all\n")
     passes(program, TSAN_OPTIONS=f"suppressions={tmp_path / 'races'}")
 
 
-LOOP = r"""
-static mote_turns_t loop;
-static void done(void *context, mote_served_t served, mote_status status) {
-    job_t *own = context;
-    own->served = served;
-    own->status = status;
-    own->ended = 1;
-    order[count++] = (int)(own - jobs);
-    if (own == &jobs[3]) EXPECT(mote_turns_post(&loop, &job(4)->request, done, &jobs[4]) == MOTE_SERVED);
-}
-int main(void) {
-    const mote_service_config_t config = {&net_compiled, INSTANCE(0), 0};
-    mote_problem_t problem = {NULL, NULL, 0};
-    int turns = 0;
-    EXPECT(mote_turns_post(&loop, &job(0)->request, done, &jobs[0]) == MOTE_SERVICE_STOPPED);
-    EXPECT(mote_turns_step(&loop) == MOTE_NOT_READY);
-    EXPECT(mote_turns_start(&loop, &config, &problem) == MOTE_OK && mote_turns_step(&loop) == MOTE_OK);
-    for (int i = 0; i < MOTE_SERVICE_SLOTS; i++)
-        EXPECT(mote_turns_post(&loop, &job(i)->request, done, &jobs[i]) == MOTE_SERVED);
-    EXPECT(mote_turns_post(&loop, &job(5)->request, done, &jobs[5]) == MOTE_SERVICE_FULL);
-    while (mote_turns_step(&loop) == MOTE_BUSY) turns++;
-    EXPECT(count == 5 && turns + 1 == 5 * STEPS); /* a step in each turn; the callback has posted another one */
-    for (int i = 0; i < 5; i++) EXPECT(jobs[i].served == MOTE_SERVED && right(i) && order[i] == i);
-    for (int wrong = 0; wrong < 2; wrong++) {
-        job(0)->output.bytes += (uint32_t)wrong;
-        jobs[0].input.bytes -= 1u - (uint32_t)wrong;
-        EXPECT(mote_turns_post(&loop, &jobs[0].request, done, &jobs[0]) == MOTE_SERVED);
-        EXPECT(mote_turns_step(&loop) == MOTE_OK);
-        EXPECT(jobs[0].status == MOTE_UNSUPPORTED && untouched(0));
-    }
-    EXPECT(mote_turns_post(&loop, &job(1)->request, done, &jobs[1]) == MOTE_SERVED);
-    EXPECT(mote_turns_step(&loop) == MOTE_BUSY && mote_turns_start(&loop, &config, &problem) == MOTE_BUSY);
-    while (mote_turns_step(&loop) == MOTE_BUSY) { }
-    EXPECT(right(1));
-    if (PUSHED) { /* rows in two pieces */
-        job(2)->input.bytes = NET_INPUT_BYTES / 2;
-        EXPECT(mote_turns_post(&loop, &jobs[2].request, done, &jobs[2]) == MOTE_SERVED);
-        while (mote_turns_step(&loop) == MOTE_BUSY) { }
-        EXPECT(jobs[2].status == MOTE_WAITING && untouched(2));
-        jobs[2].input.data = (const uint8_t *)jobs[2].input.data + NET_INPUT_BYTES / 2;
-        EXPECT(mote_turns_post(&loop, &jobs[2].request, done, &jobs[2]) == MOTE_SERVED);
-        while (mote_turns_step(&loop) == MOTE_BUSY) { }
-        EXPECT(right(2));
-    }
-    EXPECT(mote_turns_start(&loop, &config, NULL) == MOTE_OK && mote_turns_step(&loop) == MOTE_OK);
-    puts("passed");
-    return 0;
-}
-"""
-
-
 @pytest.mark.parametrize("form", soaked(FORMS, ["pushed"]))
 def test_a_model_in_a_main_loop(form: str, tmp_path: Path) -> None:
-    text = '#include "mote_turns.h"\n' + COMMON + LOOP
-    passes(build(text, compiled_as(form), "bare-metal", tmp_path, *SANITIZE))
-
-
-GLUE = r"""
-#include "harness.h"
-#include "mote_turns.h"
-#include "net_service.h"
-static mote_turns_t loop;
-static int8_t samples[NET_INPUT_SIZE], scores[NET_OUTPUT_SIZE];
-static mote_status result;
-static void done(void *context, mote_served_t served, mote_status status) {
-    (void)context;
-    result = served == MOTE_SERVED ? status : MOTE_WRONG;
-}
-const uint32_t harness_input_count = 1, harness_output_count = 1, harness_step_count = WORKS;
-void *harness_input(uint32_t i) { (void)i; return samples; }
-size_t harness_input_bytes(uint32_t i) { (void)i; return sizeof samples; }
-const void *harness_output(uint32_t i) { (void)i; return scores; }
-size_t harness_output_bytes(uint32_t i) { (void)i; return sizeof scores; }
-int harness_init(void) {
-    const mote_service_config_t config = {&net_compiled, NULL, 0};
-    return (int)mote_turns_start(&loop, &config, NULL);
-}
-int harness_check(void) { return (int)net_check(); }
-int harness_run(void) {
-    static const mote_given_t inputs[] = {{samples, sizeof samples}};
-    static const mote_taken_t outputs[] = {{scores, sizeof scores}};
-    static const mote_request_t request = {inputs, outputs, 1, 1};
-    if (mote_turns_post(&loop, &request, done, NULL) != MOTE_SERVED) return 99;
-    while (mote_turns_step(&loop) == MOTE_BUSY) { }
-    return (int)result;
-}
-"""
+    passes(build("turns.c", compiled_as(form), "bare-metal", tmp_path, *SANITIZE))
 
 
 @pytest.mark.slow
@@ -325,12 +114,12 @@ def test_a_main_loop_on_cortex_m4(tmp_path: Path) -> None:
     emulated("cortex-m4")
     compiled = compiled_as("whole", target="cortex-m4")
     files = adapted(compiled, "bare-metal")
-    usual = firmware(compiled)
+    usual, harness = firmware(compiled), (PROGRAMS / "turns_harness.c").read_text()
     own = replace(
         usual,
         files={**usual.files, **files},
         sources=[*usual.sources, *(file for file in files if file.endswith(".c"))],
-        glue=lambda mode: GLUE.replace("WORKS", str(len(compiled.plan.works))),
+        glue=lambda mode: harness.replace("WORKS", str(len(compiled.plan.works))),
     )
     graph = compiled.plan.graph
     given = list(stimuli(graph, 3))

@@ -12,15 +12,7 @@ from mote.compiler.kernels.portable.elementwise import fused_elementwise
 from mote.ir.ops.elementwise.activations import Clamp, LeakyRelu
 from mote.ir.ops.elementwise.binary_unscaled import Pow
 from mote.ir.ops.elementwise.fused_elementwise import PARTS
-from tests.helpers.idioms import (
-    BYTES,
-    HALVES,
-    REALS,
-    functions,
-    kinds,
-    quant,
-    same,
-)
+from tests.helpers.idioms import BYTES, HALVES, REALS, functions, kinds, quant, same
 from tests.helpers.network import SCALE, Net
 from tests.helpers.support import check, exact_on, needs_litert
 

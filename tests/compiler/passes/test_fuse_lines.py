@@ -4,12 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.helpers.idioms import (
-    NORMS,
-    kinds,
-    l2_norm,
-    norms,
-)
+from tests.helpers.idioms import NORMS, kinds, l2_norm, norms
 from tests.helpers.network import Net
 from tests.helpers.support import check, exact_on, needs_litert
 

@@ -10,13 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mote.frontends.tflite.writer import Writer
-from tests.helpers.idioms import (
-    HALVES,
-    MOVES,
-    kinds,
-    same,
-    transposed,
-)
+from tests.helpers.idioms import HALVES, MOVES, kinds, same, transposed
 from tests.helpers.network import Net
 from tests.helpers.support import check, needs_litert
 

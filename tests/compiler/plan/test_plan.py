@@ -167,9 +167,7 @@ REAL = {
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "case", soaked(REAL, [case for case in REAL if not case.startswith(("vww", "mcunet", "ic within", "kws within"))])
-)
+@pytest.mark.parametrize("case", REAL)
 def test_real_shapes(case: str) -> None:
     name, features, optimize, goal = REAL[case]
     found = planned(model(name), Lowering(features, Policy(optimize)), goal)

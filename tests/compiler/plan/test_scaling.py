@@ -22,7 +22,6 @@ from mote.compiler.plan.selection.config import LEAN
 from mote.compiler.plan.selection.request import Lowering
 from mote.ui.cli import main
 from tests.helpers.network import Net
-from tests.helpers.support import soaked
 
 SIDE = 4
 """Pixels: growth shows in small images too."""
@@ -38,11 +37,8 @@ CASES = [
 ]
 
 
-USUAL = [("chain", "balanced"), ("residuals", "input rows")]
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize(("family", "mode"), soaked(CASES, USUAL))
+@pytest.mark.parametrize(("family", "mode"), CASES)
 def test_twice_the_layers_is_about_twice_the_work(family: str, mode: str) -> None:
     few = LAYERS.get(mode, 16)
     small, large = (planning.work(planning.FAMILIES[family](n, SIDE), **planning.MODES[mode]) for n in (few, 2 * few))

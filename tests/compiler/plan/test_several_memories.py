@@ -55,7 +55,7 @@ def board(folder: Path, dtcm: str = "2K", sram: str = "64K", flash: str = "36K",
 @pytest.mark.slow
 @needs_litert
 @pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("name", soaked(["kws", "ic"], ["ic"]))
+@pytest.mark.parametrize("name", ["kws", "ic"])
 def test_exact_on_a_core_with_sizes_as_planned(name: str, way: str, tmp_path: Path) -> None:
     emulated("cortex-m7")
     compiled = compile(generated(name), target=board(tmp_path), **WAYS[way])

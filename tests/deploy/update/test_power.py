@@ -16,17 +16,7 @@ from elftools.elf.elffile import ELFFile
 from mote.deploy.update import delta
 from mote.hardware import targets
 from mote.hardware.toolchain import find_compiler
-from tests.deploy.update.update_bench import (
-    HERE,
-    INCLUDE,
-    MODULE,
-    built,
-    image,
-    pair,
-    ran,
-    sources,
-    stand_in_signed,
-)
+from tests.deploy.update.update_bench import HERE, INCLUDE, MODULE, built, image, pair, ran, sources, stand_in_signed
 from tests.helpers.support import emulated, needs
 
 PAGE = HERE.parents[2] / "docs" / "deploy" / "updates.md"

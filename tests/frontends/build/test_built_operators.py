@@ -37,7 +37,8 @@ CASES: dict[str, Case] = {}
 
 
 def case(name: str, make: Callable[..., Any], want: Callable[..., Any], *inputs: Array, moved: int | None = 0) -> None:
-    CASES[name] = (make, want, inputs, moved)
+    """Of an image, where no inputs are named."""
+    CASES[name] = (make, want, inputs or (IMAGE,), moved)
 
 
 def t(x: Array) -> Any:
@@ -60,13 +61,11 @@ def convolutions() -> None:
         "conv",
         lambda b, x: windows.conv(b, x, WEIGHTS, BIAS, W((3, 3), (2, 1), [(1, 0), (2, 1)], (1, 2))),
         lambda x: F.conv2d(F.pad(x, (2, 1, 1, 0)), t(WEIGHTS), t(BIAS), (2, 1), 0, (1, 2)),
-        IMAGE,
     )
     case(
         "grouped",
         lambda b, x: windows.conv(b, x, GROUPED, MORE, W((3, 3)), 3),
         lambda x: F.conv2d(x, t(GROUPED), t(MORE), groups=3),
-        IMAGE,
     )
     case(
         "depthwise of a shuffle",
@@ -74,7 +73,6 @@ def convolutions() -> None:
             b, windows.conv(b, shuffled(b, x, 3), DEPTHWISE, MORE, W((3, 3)), 6), WIDE, BIAS, W((3, 3))
         ),
         lambda x: F.conv2d(F.conv2d(shuffled_t(x, 3), t(DEPTHWISE), t(MORE), groups=6), t(WIDE), t(BIAS)),
-        IMAGE,
     )
     case(
         "sequence",
@@ -94,13 +92,11 @@ def convolutions() -> None:
             f"transposed {stride} {dilation}",
             lambda b, x, axes=axes, more=more: windows.conv_transpose(b, x, TURNED, BIAS[:4], axes, [more] * 2),
             lambda x, s=stride, p=pad, m=more, d=dilation: F.conv_transpose2d(x, t(TURNED), t(BIAS[:4]), s, p, m, 1, d),
-            IMAGE,
         )
         case(
             f"transposed {stride} {dilation} in groups",
             lambda b, x, axes=axes, more=more: windows.conv_transpose(b, x, TURNED, None, axes, [more] * 2, 3),
             lambda x, s=stride, p=pad, m=more, d=dilation: F.conv_transpose2d(x, t(TURNED), None, s, p, m, 3, d),
-            IMAGE,
         )
     of_sequences, of_volumes = real(5, 4, 3), real(4, 3, 2, 3, 2)
     case(
@@ -127,7 +123,6 @@ def pools() -> None:
                 f"max {name}",
                 lambda b, x, a=flat, c=ceil: windows.max_pool(b, x, a, ceil=c),
                 lambda x, a=(k, s, p, d, ceil): F.max_pool2d(x, *a),
-                IMAGE,
             )
             case(
                 f"max of volumes {name}",
@@ -140,7 +135,6 @@ def pools() -> None:
                     f"average {name} {padding}",
                     lambda b, x, a=flat, c=ceil, i=padding: windows.average_pool(b, x, a, ceil=c, include_pad=i),
                     lambda x, a=(k, s, p, ceil, padding): F.avg_pool2d(x, *a),
-                    IMAGE,
                 )
                 case(
                     f"average of volumes {name} {padding}",
@@ -148,21 +142,13 @@ def pools() -> None:
                     lambda x, a=(k, s, p, ceil, padding): F.avg_pool3d(x, *a),
                     VOLUME,
                 )
-    case("lp", lambda b, x: windows.lp_pool(b, x, W((2, 3), (2, 2))), lambda x: F.lp_pool2d(x, 2, (2, 3), 2), IMAGE)
-    case(
-        "global",
-        lambda b, x: windows.global_average_pool(b, x),
-        lambda x: x.mean((2, 3), keepdim=True),
-        IMAGE,
-    )
-    case(
-        "adaptive", lambda b, x: windows.adaptive_pool(b, x, (4, 7)), lambda x: F.adaptive_avg_pool2d(x, (4, 7)), IMAGE
-    )
+    case("lp", lambda b, x: windows.lp_pool(b, x, W((2, 3), (2, 2))), lambda x: F.lp_pool2d(x, 2, (2, 3), 2))
+    case("global", lambda b, x: windows.global_average_pool(b, x), lambda x: x.mean((2, 3), keepdim=True))
+    case("adaptive", lambda b, x: windows.adaptive_pool(b, x, (4, 7)), lambda x: F.adaptive_avg_pool2d(x, (4, 7)))
     case(
         "adaptive max",
         lambda b, x: windows.adaptive_pool(b, x, (3, 2), largest=True),
         lambda x: F.adaptive_max_pool2d(x, (3, 2)),
-        IMAGE,
     )
 
 
@@ -179,41 +165,30 @@ def resizing() -> None:
             f"bilinear {rule}",
             taps(sizes.linear, rule),
             lambda x, c=corners: F.interpolate(x, (13, 5), mode="bilinear", align_corners=c),
-            IMAGE,
         )
-    case("bicubic", taps(sizes.cubic, "half_pixel"), lambda x: F.interpolate(x, (13, 5), mode="bicubic"), IMAGE)
-    case("nearest", taps(sizes.nearest, "asymmetric", "floor"), lambda x: F.interpolate(x, (13, 5)), IMAGE)
+    case("bicubic", taps(sizes.cubic, "half_pixel"), lambda x: F.interpolate(x, (13, 5), mode="bicubic"))
+    case("nearest", taps(sizes.nearest, "asymmetric", "floor"), lambda x: F.interpolate(x, (13, 5)))
     small = (4, 3)
+
+    def antialiased(size: int, new: int) -> sizes.ResizeTaps:
+        return sizes.linear(sizes.positions(size, new, "half_pixel"), size, new / size, exclude_outside=True)
+
     case(
         "antialiased",
-        lambda b, x: sizes.resize(
-            b,
-            x,
-            {
-                a + 2: sizes.linear(
-                    sizes.positions(x.shape[a + 2], n, "half_pixel"),
-                    x.shape[a + 2],
-                    n / x.shape[a + 2],
-                    exclude_outside=True,
-                )
-                for a, n in enumerate(small)
-            },
-        ),
+        lambda b, x: sizes.resize(b, x, {a + 2: antialiased(x.shape[a + 2], n) for a, n in enumerate(small)}),
         lambda x: F.interpolate(x, small, mode="bilinear", antialias=True),
-        IMAGE,
         moved=None,
     )
 
 
 def normalizations() -> None:
-    case("softmax", lambda b, x: norms.softmax(b, x, 1), lambda x: x.softmax(1), IMAGE)
-    case("softmax of rows", lambda b, x: norms.softmax(b, x, 2), lambda x: x.softmax(2), IMAGE, moved=None)
-    case("log softmax", lambda b, x: norms.log_softmax(b, x, 1), lambda x: x.log_softmax(1), IMAGE)
+    case("softmax", lambda b, x: norms.softmax(b, x, 1), lambda x: x.softmax(1))
+    case("softmax of rows", lambda b, x: norms.softmax(b, x, 2), lambda x: x.softmax(2), moved=None)
+    case("log softmax", lambda b, x: norms.log_softmax(b, x, 1), lambda x: x.log_softmax(1))
     case(
         "hardmax",
         lambda b, x: norms.hardmax(b, x, 1),
         lambda x: F.one_hot(x.argmax(1), 6).permute(0, 3, 1, 2).float(),
-        IMAGE,
         moved=None,
     )
     scale, bias, mean, variance = real(6), real(6), real(6), np.abs(real(6))
@@ -221,19 +196,12 @@ def normalizations() -> None:
         "batch",
         lambda b, x: norms.batch_norm(b, x, scale, bias, mean, variance),
         lambda x: F.batch_norm(x, t(mean), t(variance), t(scale), t(bias)),
-        IMAGE,
     )
-    case(
-        "group",
-        lambda b, x: norms.group_norm(b, x, 3, scale, bias),
-        lambda x: F.group_norm(x, 3, t(scale), t(bias)),
-        IMAGE,
-    )
+    case("group", lambda b, x: norms.group_norm(b, x, 3, scale, bias), lambda x: F.group_norm(x, 3, t(scale), t(bias)))
     case(
         "instance",
         lambda b, x: norms.instance_norm(b, x, scale, bias),
         lambda x: F.instance_norm(x, weight=t(scale), bias=t(bias)),
-        IMAGE,
     )
     case(
         "layer",
@@ -242,16 +210,15 @@ def normalizations() -> None:
         real(3, 5, 7),
         moved=2,
     )
-    case("layer of images", lambda b, x: norms.layer_norm(b, x, [1, 2, 3]), lambda x: F.layer_norm(x, (6, 9, 7)), IMAGE)
-    case("rms", lambda b, x: norms.rms_norm(b, x, [1]), lambda x: x * (x.square().mean(1, True) + 1e-5).rsqrt(), IMAGE)
+    case("layer of images", lambda b, x: norms.layer_norm(b, x, [1, 2, 3]), lambda x: F.layer_norm(x, (6, 9, 7)))
+    case("rms", lambda b, x: norms.rms_norm(b, x, [1]), lambda x: x * (x.square().mean(1, True) + 1e-5).rsqrt())
     for size, before in ((5, None), (4, 2)):
         case(
             f"local {size}",
             lambda b, x, s=size, p=before: norms.local_response_norm(b, x, s, 0.1, 0.75, 1.5, before=p),
             lambda x, s=size: F.local_response_norm(x, s, 0.1, 0.75, 1.5),
-            IMAGE,
         )
-    case("lp norm", lambda b, x: norms.lp_norm(b, x, 1), lambda x: F.normalize(x, dim=1), IMAGE)
+    case("lp norm", lambda b, x: norms.lp_norm(b, x, 1), lambda x: F.normalize(x, dim=1))
 
 
 def movements() -> None:
@@ -284,29 +251,21 @@ def movements() -> None:
             f"pad {mode}",
             lambda b, x, m=mode, f=fill: moves.pad(b, x, [(0, 0), (0, 0), (1, 2), (3, 1)], m, f),
             lambda x, n=name, f=fill: F.pad(x, (3, 1, 1, 2), n, *([f] if n == "constant" else [])),
-            IMAGE,
         )
     case(
         "cut",
         lambda b, x: moves.pad(b, x, [(0, 0), (1, -2), (-1, 2), (0, 0)]),
         lambda x: F.pad(x, (0, 0, -1, 2, 1, -2)),
-        IMAGE,
     )
-    case("tile", lambda b, x: moves.tile(b, x, (1, 2, 1, 3)), lambda x: x.repeat(1, 2, 1, 3), IMAGE)
+    case("tile", lambda b, x: moves.tile(b, x, (1, 2, 1, 3)), lambda x: x.repeat(1, 2, 1, 3))
     case("expand", lambda b, x: moves.expand(b, x, (2, 6, 3, 4)), lambda x: x.expand(2, 6, 3, 4), real(1, 6, 1, 1))
-    case("flip", lambda b, x: moves.flip(b, x, (1, 3)), lambda x: x.flip((1, 3)), IMAGE)
+    case("flip", lambda b, x: moves.flip(b, x, (1, 3)), lambda x: x.flip((1, 3)))
     listed = np.array([0, 2, 5, -1])
-    case(
-        "listed",
-        lambda b, x: moves.gather(b, x, 1, b.constant(listed)),
-        lambda x: x[:, listed],
-        IMAGE,
-    )
+    case("listed", lambda b, x: moves.gather(b, x, 1, b.constant(listed)), lambda x: x[:, listed])
     case(
         "slices",
         lambda b, x: moves.slices(b, x, [5, -1], [-100, 0], [1, 2], [-2, -3]),
         lambda x: x.flip((1, 2))[:, ::2, :-1:3],
-        IMAGE,
     )
     case(
         "halves of a shuffle",
@@ -315,7 +274,7 @@ def movements() -> None:
         real(1, 8, 3, 3),
         moved=1,
     )
-    case("passed on", lambda b, x: x, lambda x: x, IMAGE)
+    case("passed on", lambda b, x: x, lambda x: x)
     indices = np.array([[1, 4], [-1, 0]], np.int32)
     case(
         "looked up",
@@ -348,7 +307,6 @@ def products() -> None:
         "flattened",
         lambda b, x: matrix.gemm(b, moves.flatten(b, x), b.constant(flat), b.constant(BIAS[:5]), alpha=0.5, beta=2.0),
         lambda x: 0.5 * x.flatten(1) @ t(flat) + 2 * t(BIAS[:5]),
-        IMAGE,
     )
     case("matmul", lambda b, x: matrix.matmul(b, x, b.constant(square)), lambda x: x @ t(square), VECTORS, moved=None)
     case(
@@ -411,7 +369,6 @@ def elements() -> None:
             b, x, elementwise.sigmoid(b, windows.conv(b, windows.global_average_pool(b, x), squeeze, None, W((1, 1))))
         ),
         lambda x: x * torch.sigmoid(F.conv2d(x.mean((2, 3), keepdim=True), t(squeeze))),
-        IMAGE,
     )
     case("cast", lambda b, x: elementwise.cast(b, x, DType.INT32), lambda x: x.to(torch.int32), small)
 
@@ -426,19 +383,18 @@ def reduced() -> None:
         "log_sum_exp": lambda x: x.logsumexp((1, 3)),
     }
     for name, want in wanted.items():
-        case(f"reduce {name}", lambda b, x, n=name: reductions.REDUCTIONS[n](b, x, [1, 3], False), want, IMAGE)
-    case("largest", lambda b, x: reductions.top_k(b, x, 3, 1)[0], lambda x: x.topk(3, 1)[0], IMAGE)
+        case(f"reduce {name}", lambda b, x, n=name: reductions.REDUCTIONS[n](b, x, [1, 3], False), want)
+    case("largest", lambda b, x: reductions.top_k(b, x, 3, 1)[0], lambda x: x.topk(3, 1)[0])
     case(
         "where the least are",
         lambda b, x: reductions.top_k(b, x, 3, 2, largest=False)[1],
         lambda x: x.topk(3, 2, largest=False)[1].int(),
-        IMAGE,
         moved=None,
     )
-    case("argmax", lambda b, x: reductions.arg_max(b, x, 2, keep=False), lambda x: x.argmax(2), IMAGE)
+    case("argmax", lambda b, x: reductions.arg_max(b, x, 2, keep=False), lambda x: x.argmax(2))
     last = np.array([[1, 3, 3, 2]], np.float32)
     case("last argmax", lambda b, x: reductions.arg_max(b, x, 1, last=True), lambda x: torch.tensor([[2]]), last)
-    case("running sum", lambda b, x: reductions.cumulative_sum(b, x, 1), lambda x: x.cumsum(1), IMAGE)
+    case("running sum", lambda b, x: reductions.cumulative_sum(b, x, 1), lambda x: x.cumsum(1))
 
 
 FAMILIES: dict[str, list[str]] = {}

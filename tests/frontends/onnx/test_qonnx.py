@@ -120,7 +120,7 @@ def test_channels_last() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("target", soaked(("cortex-m4", "cortex-m55"), ("cortex-m4",)))
+@pytest.mark.parametrize("target", ("cortex-m4", "cortex-m55"))
 def test_cores(target: str) -> None:
     """Kernels of instruction sets have constants for such layers too."""
     compiled = passed(network(5, 4, 4), inputs=2, target=emulated(target))

@@ -26,7 +26,6 @@ from tests.hardware.toolchain.fake_builds import (
     run,
     with_run,
 )
-from tests.helpers.support import soaked
 
 
 @pytest.fixture(autouse=True)
@@ -36,7 +35,7 @@ def _warnings_are_errors(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("core", "kind"), soaked(CASES, CASES[:-2]))
+@pytest.mark.parametrize(("core", "kind"), CASES)
 def test_a_core_gives_the_same_numbers_everywhere(tmp_path: Path, core: str, kind: str) -> None:
     target = targets.load(core)
     compiler = compiler_for(target, kind)

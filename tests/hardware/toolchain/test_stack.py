@@ -154,7 +154,7 @@ int fake_run(void) { CALL(4); CALL(100); CALL(130); CALL(300); CALL(700); CALL(1
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("core", "kind"), soaked(ALL, QUICK))
+@pytest.mark.parametrize(("core", "kind"), ALL)
 def test_frames_of_any_size(tmp_path: Path, core: str, kind: str) -> None:
     """Those too large for an immediate are made with registers."""
     target = targets.load(core)

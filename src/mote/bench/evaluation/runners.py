@@ -48,12 +48,7 @@ class How:
 
 
 def compiled_of(
-    model: Any,
-    settings: Settings | None,
-    options: Mapping[str, Any],
-    examples: Any,
-    say: Say,
-    board: str | None = None,
+    model: Any, settings: Settings | None, options: Mapping[str, Any], examples: Any, say: Say, board: str | None = None
 ) -> Compiled:
     """The compiled model of an argument. Raises an error if its post-processing makes decisions, since scores are
     needed."""

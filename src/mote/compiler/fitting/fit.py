@@ -50,10 +50,7 @@ class BuiltBudget(Generic[Made]):
 
 
 def fit(
-    attempt: Callable[[Reserve], Made],
-    budgets: Sequence[BuiltBudget[Made]],
-    reserve: Reserve,
-    tell: Say = silent,
+    attempt: Callable[[Reserve], Made], budgets: Sequence[BuiltBudget[Made]], reserve: Reserve, tell: Say = silent
 ) -> Made:
     """The first result that all budgets accept. `attempt` plans (and builds) with a reserve; the first is `reserve`.
     `tell` is called with the reason for each further attempt."""

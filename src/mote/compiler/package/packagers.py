@@ -89,11 +89,7 @@ def write_packages(
 
 
 def package_files(
-    output: str,
-    packages: Mapping[str, Package],
-    alone: Package,
-    *,
-    binaries: Mapping[str, str | bytes] | None = None,
+    output: str, packages: Mapping[str, Package], alone: Package, *, binaries: Mapping[str, str | bytes] | None = None
 ) -> tuple[Files, frozenset[str]]:
     """The files of a library for ecosystems, and those of them that users may edit. `packages`: by name of the
     packager, each in a folder of its own if there are several. Without packages: a project of plain C of the library

@@ -90,9 +90,7 @@ def agent_sources(
     return replace(firmware, files=files)
 
 
-def runtime_settings(
-    arenas: Sequence[int], states: int, *, keys: Sequence[bytes] = (), product: int = 0, least_version: int = 0
-) -> str:
+def runtime_settings(arenas: Sequence[int], states: int, *, keys: Sequence[bytes] = ()) -> str:
     """C file of an agent that runs images: memory sizes, and public keys that may sign images; without keys no
     signature is needed."""
     sizes = [*arenas, 0, 0, 0, 0][:4]
@@ -110,8 +108,8 @@ def runtime_settings(
 {storage}static uint64_t states[{-(-states // 8)}];
 static const mote_memory_t memory = {{{{{pointers}}}, {{{nbytes}}}, states, sizeof states}};
 {known}static const mote_update_settings_t trust = {{
-    .product = {product}u,
-    .least_version = {least_version}u,
+    .product = 0u,
+    .least_version = 0u,
 {signed}}};
 
 const mote_memory_t *mote_agent_memory(void) {{ return &memory; }}

@@ -270,24 +270,20 @@ def _drive(job: FlashJob, program: str) -> FlashCommand | str:
 def _picotool(job: FlashJob, program: str) -> FlashCommand | str:
     if not (job.part and job.part.flashing.picotool):
         return "writes RP2040 and RP2350 only"
-    file = job.file("uf2", "elf", "bin")
-    if file is None:
-        return "takes .uf2, .elf and .bin files"
-    offset = _offset(file, "-o", job.part)
-    if offset is None:
-        return "the address of flash is not known"
+    placed = _placed_file(job, job.part, "-o", "uf2", "elf", "bin")
+    if isinstance(placed, str):
+        return placed
+    file, offset = placed
     return FlashCommand((program, "load", "-v", "-x", str(file), *offset))
 
 
 def _pyocd(job: FlashJob, program: str) -> FlashCommand | str:
     if not (job.part and job.part.flashing.pyocd):
         return _unknown(job, "pyocd")
-    file = job.file("elf", "hex", "bin")
-    if file is None:
-        return "takes .elf, .hex and .bin files"
-    offset = _offset(file, "-a", job.part)
-    if offset is None:
-        return "the address of flash is not known"
+    placed = _placed_file(job, job.part, "-a", "elf", "hex", "bin")
+    if isinstance(placed, str):
+        return placed
+    file, offset = placed
     uid = ("-u", job.port) if job.port else ()
     return FlashCommand((program, "flash", "-W", "-t", job.part.flashing.pyocd, *uid, *offset, str(file)))
 
@@ -295,14 +291,12 @@ def _pyocd(job: FlashJob, program: str) -> FlashCommand | str:
 def _openocd(job: FlashJob, program: str) -> FlashCommand | str:
     if not (job.part and job.part.flashing.openocd):
         return _unknown(job, "openocd")
-    file = job.file("elf", "hex", "bin")
-    if file is None:
-        return "takes .elf, .hex and .bin files"
+    placed = _placed_file(job, job.part, "", "elf", "hex", "bin")
+    if isinstance(placed, str):
+        return placed
+    file, offset = placed
     if set(str(file)) & set("{}\\\n"):
         return "cannot name a file with braces, a backslash or a line break"
-    offset = _offset(file, "", job.part)
-    if offset is None:
-        return "the address of flash is not known"
     flashing = job.part.flashing
     serial = ("-c", f"adapter serial {{{job.port}}}") if job.port and not set(job.port) & set("{}\\\n") else ()
     write = " ".join(["program", f"{{{file}}}", "verify", "reset", "exit", *offset])
@@ -313,12 +307,10 @@ def _openocd(job: FlashJob, program: str) -> FlashCommand | str:
 def _probe_rs(job: FlashJob, program: str) -> FlashCommand | str:
     if not (job.part and job.part.flashing.probe_rs):
         return _unknown(job, "probe_rs")
-    file = job.file("elf", "hex", "bin")
-    if file is None:
-        return "takes .elf, .hex and .bin files"
-    offset = _offset(file, "--base-address", job.part)
-    if offset is None:
-        return "the address of flash is not known"
+    placed = _placed_file(job, job.part, "--base-address", "elf", "hex", "bin")
+    if isinstance(placed, str):
+        return placed
+    file, offset = placed
     serial = ("--probe", job.port) if job.port else ()
     form = ("--binary-format", file.suffix.removeprefix("."))
     return FlashCommand((program, "download", "--chip", job.part.flashing.probe_rs, *serial, *form, *offset, str(file)))
@@ -361,11 +353,16 @@ def _unknown(job: FlashJob, tool: str) -> str:
     return f"has no name for {job.part.target}: state '{tool}' in [flash] of a target file of your own"
 
 
-def _offset(file: Path, option: str, part: FlashedPart) -> tuple[str, ...] | None:
-    """Address options for a raw binary; none for files with addresses."""
+def _placed_file(job: FlashJob, part: FlashedPart, option: str, *kinds: str) -> tuple[Path, tuple[str, ...]] | str:
+    """The file to write, with the options for the address of a raw binary, or the reason why there is none."""
+    file = job.file(*kinds)
+    if file is None:
+        return f"takes .{', .'.join(kinds[:-1])} and .{kinds[-1]} files"
     if file.suffix != ".bin":
-        return ()
-    return None if part.origin is None else tuple(word for word in (option, f"{part.origin:#x}") if word)
+        return file, ()
+    if part.origin is None:
+        return "the address of flash is not known"
+    return file, tuple(word for word in (option, f"{part.origin:#x}") if word)
 
 
 def _flash_args(folder: Path) -> Path | None:

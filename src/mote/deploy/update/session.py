@@ -190,8 +190,8 @@ class Session:
                     return message
         return None
 
-    def hello(self, wait_s: float | None = None) -> Device:
-        device = read_device(self.ask(Type.HELLO, bytes([PROTOCOL, 0, 0, 0]), wait_s))
+    def hello(self) -> Device:
+        device = read_device(self.ask(Type.HELLO, bytes([PROTOCOL, 0, 0, 0])))
         if device.protocol != PROTOCOL:
             raise MoteError(
                 f"the device speaks protocol {device.protocol}, and this Mote protocol {PROTOCOL}",

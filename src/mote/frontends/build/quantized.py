@@ -228,13 +228,7 @@ def mean(b: Builder, x: Value, axes: Sequence[int], out: Quantization, keep: boo
 
 
 def average_pool(
-    b: Builder,
-    x: Value,
-    axes: Sequence[Axis],
-    out: Quantization,
-    *,
-    ceil: bool = False,
-    include_pad: bool = False,
+    b: Builder, x: Value, axes: Sequence[Axis], out: Quantization, *, ceil: bool = False, include_pad: bool = False
 ) -> Value:
     """Average pooling, with or without the padding in the count."""
     known_quant(b, x)

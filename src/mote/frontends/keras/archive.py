@@ -71,8 +71,7 @@ def opened(data: bytes) -> Archive:
             about = _json(_member(archive, METADATA, MOST_CONFIG), METADATA) if METADATA in names else {}
             if WEIGHTS not in names:
                 raise MoteError(
-                    "its weights are in several files, or missing",
-                    remedy=f"{SAVE}, without max_shard_size",
+                    "its weights are in several files, or missing", remedy=f"{SAVE}, without max_shard_size"
                 )
             weights = _member(archive, WEIGHTS, MOST_WEIGHTS)
     except (BadZipFile, NotImplementedError, EOFError, ValueError, OSError, RuntimeError, zlib.error) as error:

@@ -267,8 +267,7 @@ def _refusal(layer: LayerConfig) -> UnsupportedNodeError:
 def _check_network(network: LayerConfig) -> None:
     if network.kind not in NETWORKS or not network.is_own or "layers" not in network.options:
         raise MoteError(
-            f"the model is a custom class, '{network.kind}', whose computation is not in the file",
-            remedy=FUNCTIONAL,
+            f"the model is a custom class, '{network.kind}', whose computation is not in the file", remedy=FUNCTIONAL
         )
 
 
@@ -286,8 +285,7 @@ def _inputs(network: LayerConfig) -> list[LayerConfig]:
             shape = first.options.get("batch_shape", first.options.get("batch_input_shape"))
         if shape is None:
             raise MoteError(
-                "the model does not define its inputs",
-                remedy=f"let it begin with keras.Input(shape), and {SAVE}",
+                "the model does not define its inputs", remedy=f"let it begin with keras.Input(shape), and {SAVE}"
             )
         config = {"name": f"{network.name}_input", "batch_shape": shape, "dtype": "float32"}
         return [LayerConfig({"class_name": INPUT, "config": config}, network.weights, "")]

@@ -127,8 +127,7 @@ def _input(info: Any, given: Shape | None, sizes: Mapping[str, int], assumed: li
             remedy = f"fix it with --shape {name}={','.join(map(str, proposal[0]))} ({proposal[1]})"
         named = f"{', '.join(open_)} {'is' if len(open_) == 1 else 'are'}"
         raise MoteError(
-            f"input '{name}' has the shape {'x'.join(map(_size, dims))}: {named} only known at run time",
-            remedy=remedy,
+            f"input '{name}' has the shape {'x'.join(map(_size, dims))}: {named} only known at run time", remedy=remedy
         )
     if batched:
         assumed.append(batch_of_one(name, dims[0].dim_param, tuple(shape)))

@@ -17,14 +17,7 @@ from mote.frontends.build import Builder, Value, quantized
 from mote.frontends.model import Model, SourceLayer, with_numbers
 from mote.frontends.onnx import folding, qdq
 from mote.frontends.onnx.control import CONTROL
-from mote.frontends.onnx.file.container import (
-    MOST_NODES,
-    Container,
-    LocalFunction,
-    calls_of,
-    named,
-    open_container,
-)
+from mote.frontends.onnx.file.container import MOST_NODES, Container, LocalFunction, calls_of, named, open_container
 from mote.frontends.onnx.file.local import written_out
 from mote.frontends.onnx.file.order import in_order
 from mote.frontends.onnx.file.schema import check_call, check_types, definition_of, schema_of

@@ -86,9 +86,7 @@ def signed(
             converted.exits.append(Flip(inputs=(twin,), outputs=(i,), name=tensors[i].name))
     converted.calls = [
         replace(
-            c,
-            inputs=tuple(renamed.get(i, i) for i in c.inputs),
-            outputs=tuple(renamed.get(i, i) for i in c.outputs),
+            c, inputs=tuple(renamed.get(i, i) for i in c.inputs), outputs=tuple(renamed.get(i, i) for i in c.outputs)
         )
         for c in calls
     ]

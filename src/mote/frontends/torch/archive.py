@@ -98,8 +98,7 @@ def _model(names: list[str], root: str) -> str:
             remedy="save what torch.export.export returns with torch.export.save",
         )
     raise MoteError(
-        f"the file holds {len(models)} programs: {', '.join(sorted(models))}",
-        remedy="save each into a file of its own",
+        f"the file holds {len(models)} programs: {', '.join(sorted(models))}", remedy="save each into a file of its own"
     )
 
 

@@ -7,8 +7,8 @@ from math import isfinite
 from pathlib import Path
 from typing import Any
 
-from mote.base.text import did_you_mean, printable
-from mote.hardware.targets.values import bad, cut
+from mote.base.text import printable
+from mote.hardware.targets.values import bad, check_keys, cut
 
 _ERRORS = ("memory_error", "cost_error")
 _KEYS = ("measured", *_ERRORS, "errors")
@@ -32,14 +32,7 @@ def read_calibrated(path: Path, keys: Any) -> Calibrated | None:
     """Read the table `[calibration]` of a target file; None: it has none."""
     if keys is None:
         return None
-    if not isinstance(keys, dict):
-        raise bad(path, "'calibration' must be a table: [calibration]")
-    for key in keys:
-        if key not in _KEYS:
-            guess = did_you_mean(key, _KEYS)
-            raise bad(
-                path, f"in [calibration]: unknown key '{printable(key)}'", f"{guess}there are: {', '.join(_KEYS)}"
-            )
+    check_keys(path, "calibration", keys, _KEYS)
     measured, errors = keys.get("measured", ""), keys.get("errors", {})
     if not isinstance(measured, str) or not measured.isprintable():
         raise bad(path, f"in [calibration]: 'measured' must be a string that can be printed, not {cut(measured)}")

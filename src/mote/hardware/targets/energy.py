@@ -8,8 +8,7 @@ from math import isfinite
 from pathlib import Path
 from typing import Any
 
-from mote.base.text import did_you_mean, printable
-from mote.hardware.targets.values import bad, cut
+from mote.hardware.targets.values import bad, check_keys, cut
 
 CLASSES = ("multiply", "memory", "other", "wait", "flash_byte")
 """The kinds of work: cycles of multiplications, of loads and stores, of other instructions, of waiting for flash, and
@@ -50,12 +49,8 @@ def read_energy(path: Path, keys: Any) -> EnergyModel | None:
     """Read the table `[energy]` of a target file; None: it has none."""
     if keys is None:
         return None
-    if not isinstance(keys, dict):
-        raise bad(path, "'energy' must be a table: [energy]")
+    check_keys(path, "energy", keys, _KEYS)
     for key, value in keys.items():
-        if key not in _KEYS:
-            guess = did_you_mean(key, _KEYS)
-            raise bad(path, f"in [energy]: unknown key '{printable(key)}'", f"{guess}there are: {', '.join(_KEYS)}")
         if key == "source" and not (isinstance(value, str) and value.isprintable()):
             raise bad(path, f"in [energy]: 'source' must be a string that can be printed, not {cut(value)}")
         if key in _MOST and not _is_amount(value, _MOST[key]):

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mote.base.text import did_you_mean, printable
-from mote.hardware.targets.values import bad, cut, is_whole
+from mote.hardware.targets.values import bad, check_keys, cut, is_whole
 
 HEADERS = ("rp2040", "rp2350")
 """Boot headers that a part's boot ROM looks for next to the vector table."""
@@ -160,12 +159,8 @@ def _read_touches(keys: dict[str, Any]) -> tuple[Touch, ...]:
 
 
 def _check(path: Path, table: str, keys: Any, known: dict[str, tuple[_Check, str]]) -> None:
-    if not isinstance(keys, dict):
-        raise bad(path, f"'{table}' must be a table: [{table}]")
+    check_keys(path, table, keys, known)
     for key, value in keys.items():
-        if key not in known:
-            guess = did_you_mean(key, tuple(known))
-            raise bad(path, f"in [{table}]: unknown key '{printable(key)}'", f"{guess}there are: {', '.join(known)}")
         is_right, what = known[key]
         if not is_right(value):
             raise bad(path, f"in [{table}]: '{key}' must be {what}, not {cut(value)}")

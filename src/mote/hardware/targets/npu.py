@@ -11,7 +11,7 @@ from typing import Any
 from mote.base.errors import MoteError
 from mote.base.text import did_you_mean, printable
 from mote.hardware.targets.memory import Memory
-from mote.hardware.targets.values import bad, cut, is_whole, parse_size
+from mote.hardware.targets.values import bad, check_keys, cut, is_whole, parse_size
 
 NPU_CORES = (
     *(f"ethos-u55-{macs}" for macs in (32, 64, 128, 256)),
@@ -63,12 +63,7 @@ def read_npu(path: Path, keys: Any, memories: Sequence[Memory]) -> Npu | None:
     """Read the table `[npu]` of a target file; None: it has none."""
     if keys is None:
         return None
-    if not isinstance(keys, dict):
-        raise bad(path, "'npu' must be a table: [npu]")
-    for key in keys:
-        if key not in _KEYS:
-            guess = did_you_mean(key, _KEYS)
-            raise bad(path, f"in [npu]: unknown key '{printable(key)}'", f"{guess}there are: {', '.join(_KEYS)}")
+    check_keys(path, "npu", keys, _KEYS)
     for key in _NEEDED:
         if key not in keys:
             raise bad(path, f"in [npu]: '{key}' is missing")

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from numbers import Integral
 from pathlib import Path
+from typing import Any
 
 from mote.base.errors import MoteError
+from mote.base.text import did_you_mean, printable
 
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 
@@ -33,3 +36,13 @@ def cut(value: object) -> str:
 
 def bad(path: Path, reason: str, remedy: str = "") -> MoteError:
     return MoteError(reason, where=str(path), remedy=remedy)
+
+
+def check_keys(path: Path, table: str, keys: Any, known: Collection[str]) -> None:
+    """Refuse what is no table with the known keys."""
+    if not isinstance(keys, dict):
+        raise bad(path, f"'{table}' must be a table: [{table}]")
+    for key in keys:
+        if key not in known:
+            guess = did_you_mean(key, tuple(known))
+            raise bad(path, f"in [{table}]: unknown key '{printable(key)}'", f"{guess}there are: {', '.join(known)}")

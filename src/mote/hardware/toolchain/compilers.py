@@ -157,9 +157,5 @@ def compile_or_raise(command: Sequence[str], cwd: Path, what: str) -> str:
     if done.returncode != 0:
         output = (done.stderr + done.stdout).strip().splitlines()
         shown = "\n".join(output[:40]) + (f"\n... and {len(output) - 40} lines more" if len(output) > 40 else "")
-        raise MoteError(
-            f"the C compiler failed:\n{shown}",
-            where=what,
-            remedy=f"the command was: {' '.join(command)}",
-        )
+        raise MoteError(f"the C compiler failed:\n{shown}", where=what, remedy=f"the command was: {' '.join(command)}")
     return done.stdout

@@ -276,6 +276,15 @@ def float_bias(bias: Tensor | None, channels: int) -> NDArray[np.float32]:
     return np.zeros(channels, np.float32) if bias is None or bias.data is None else bias.data.reshape(-1)
 
 
+def float_bias_problem(bias: Tensor | None, channels: int) -> str | None:
+    """Why a bias is not one constant float32 number for each output channel."""
+    if bias is not None and (bias.data is None or bias.dtype != DType.FLOAT32):
+        return f"a {'computed' if bias.data is None else bias.dtype} bias is not supported"
+    if bias is not None and bias.size != channels:
+        return f"a bias of {bias.size} elements does not fit {channels} output channels"
+    return None
+
+
 def real_bias(g: Graph, op: Op, values: Sequence[Array | None], channels: int) -> NDArray[np.float32]:
     """The float32 bias of a layer (input 2): a constant, or the value of a state if it is trainable."""
     bias = op.tensor(g, 2)

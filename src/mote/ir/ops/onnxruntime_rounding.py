@@ -16,7 +16,7 @@ from mote.ir.graph import Graph, Op
 from mote.ir.graph.numeric.fixedpoint import Ints, scale_even, wrap32
 from mote.ir.graph.ranges import LEAST, Peak, Range, between
 from mote.ir.graph.rows import OUTSIDE
-from mote.ir.graph.tensor import Array, Shape
+from mote.ir.graph.tensor import Array, Shape, Tensor
 from mote.ir.graph.types import DType
 from mote.ir.ops.common import MOST_SUMMED, WindowOp
 from mote.ir.ops.elementwise.arithmetic import INT8, Add, Arithmetic, Mul, quantization_problem
@@ -53,6 +53,13 @@ def saturated(real: Reals) -> Ints:
     """Round floats to integers, halves to even, clamped to +-2^31."""
     rounded: Ints = np.rint(np.clip(real.astype(np.float64), -(2.0**31), 2.0**31)).astype(np.int64)
     return rounded
+
+
+def _type_problem(x: Tensor, y: Tensor) -> str | None:
+    """Why an operator does not take these tensors: it computes int8 only."""
+    if (x.dtype, y.dtype) != (DType.INT8, DType.INT8):
+        return f"{x.dtype} input with {y.dtype} output is not supported"
+    return quantization_problem(x) or quantization_problem(y)
 
 
 class EvenAdd(Add):
@@ -183,10 +190,7 @@ class EvenAveragePool(WindowOp):
         return 8 * self.output(g).size * self.vertical.kernel * self.horizontal.kernel
 
     def unsupported(self, g: Graph) -> str | None:
-        x, y = self.input(g), self.output(g)
-        if (x.dtype, y.dtype) != (DType.INT8, DType.INT8):
-            return f"{x.dtype} input with {y.dtype} output is not supported"
-        return quantization_problem(x) or quantization_problem(y)
+        return _type_problem(self.input(g), self.output(g))
 
     def channel_sources(self, g: Graph) -> dict[int, Ints] | None:
         return {0: np.arange(self.output(g).channels, dtype=np.int64)}
@@ -233,10 +237,7 @@ class EvenSoftmax(Op):
         return (y,)
 
     def unsupported(self, g: Graph) -> str | None:
-        x, y = self.input(g), self.output(g)
-        if (x.dtype, y.dtype) != (DType.INT8, DType.INT8):
-            return f"{x.dtype} input with {y.dtype} output is not supported"
-        return quantization_problem(x) or quantization_problem(y)
+        return _type_problem(self.input(g), self.output(g))
 
     def exponentials(self, g: Graph) -> Reals:
         """Lookup table of exponentials of x - max, from -255 to 0 steps."""

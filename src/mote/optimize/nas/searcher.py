@@ -358,12 +358,7 @@ class SearchSubject:
     """Computes the costs of a finished model."""
 
 
-def search_families(
-    subject: SearchSubject,
-    plan: SearchPlan,
-    *,
-    say: Say = silent,
-) -> SearchResult:
+def search_families(subject: SearchSubject, plan: SearchPlan, *, say: Say = silent) -> SearchResult:
     """Searches families of candidates: supernets by evolution, others by successive halving; then fully trains the
     finalists and tests them once."""
     effort = SearchEffort(inf if plan.minutes is None else 60 * plan.minutes)

@@ -126,12 +126,7 @@ def agreement(answers: Array, labels: Array, classes: bool) -> float:
 
 
 def learning_tasks(
-    train: Dataset,
-    validate: Dataset | None = None,
-    *,
-    kind: str = "",
-    seed: int = 0,
-    front_ends: Sequence[str] = (),
+    train: Dataset, validate: Dataset | None = None, *, kind: str = "", seed: int = 0, front_ends: Sequence[str] = ()
 ) -> tuple[LearningTask, ...]:
     """The tasks of labelled data: one, or for raw sound one per audio front end.
 

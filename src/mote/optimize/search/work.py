@@ -120,7 +120,4 @@ def other_version(mine: str, others: dict[str, str]) -> MoteError:
     listed = "; ".join(
         f"{worker} has {f'Mote {version}' if version else 'no Mote'}" for worker, version in others.items()
     )
-    return MoteError(
-        f"this is Mote {mine}, but {listed}",
-        remedy=f"install Mote {mine} for the workers, too",
-    )
+    return MoteError(f"this is Mote {mine}, but {listed}", remedy=f"install Mote {mine} for the workers, too")

@@ -31,10 +31,10 @@ def batch_size(samples: int) -> int:
     return min(max(samples // BATCHES, FEWEST), MOST)
 
 
-def tuned_teacher(teacher: Graph, data: InputSamples, tuning: Tuning, *, progress: Progress | None = None) -> Graph:
+def tuned_teacher(teacher: Graph, data: InputSamples, tuning: Tuning) -> Graph:
     """The distillation teacher: the unpruned graph, fine-tuned on the labels if there are any (it may have been trained
     on other data)."""
-    return teacher if data.labels is None else fine_tuned(teacher, teacher, data, {}, tuning, progress=progress)
+    return teacher if data.labels is None else fine_tuned(teacher, teacher, data, {}, tuning)
 
 
 def fine_tuned(

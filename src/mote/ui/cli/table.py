@@ -45,10 +45,10 @@ class Cells:
     def column(self, name: str) -> list[str]:
         return [row[self.head.index(name)] for row in self.rows]
 
-    def with_column(self, name: str, texts: Sequence[str], head: str | None = None) -> Cells:
+    def with_column(self, name: str, texts: Sequence[str]) -> Cells:
         at = self.head.index(name)
         rows = tuple((*row[:at], text, *row[at + 1 :]) for row, text in zip(self.rows, texts, strict=True))
-        return replace(self, rows=rows, head=(*self.head[:at], name if head is None else head, *self.head[at + 1 :]))
+        return replace(self, rows=rows)
 
 
 Step = Callable[[Cells, int], Cells]

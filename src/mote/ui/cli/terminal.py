@@ -7,7 +7,7 @@ import os
 import re
 import shutil
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TextIO
 
@@ -40,9 +40,9 @@ def width() -> int:
     return UNLIMITED if _options["wide"] else max(NARROWEST, shutil.get_terminal_size((WIDTH, 24)).columns)
 
 
-def lively(stream: TextIO, environment: Mapping[str, str] = os.environ) -> bool:
+def lively(stream: TextIO) -> bool:
     """Whether a stream is a terminal that is to show colour: NO_COLOR and TERM=dumb say that it is not."""
-    return stream.isatty() and not environment.get("NO_COLOR") and environment.get("TERM") != "dumb"
+    return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
 def styled(text: str, style: str) -> str:

@@ -153,7 +153,7 @@ def test_any_number_of_bytes_is_copied_and_no_more(language: str, tmp_path: Path
 
 @pytest.mark.slow
 @needs_litert
-@pytest.mark.parametrize("core", soaked(["cortex-m4", "cortex-m0plus"], ["cortex-m4"]))
+@pytest.mark.parametrize("core", ["cortex-m4", "cortex-m0plus"])
 def test_constants_placed_in_ram(core: str) -> None:
     """Start-up copies them: nothing waits for them, they are counted as RAM, and nothing is copied in between."""
     pytest.importorskip("capstone")

@@ -22,7 +22,7 @@ from mote.compiler.several import check_several_code
 from mote.ui.cli import main
 from tests.compiler.emit.c.test_project import DIGITS, FLAGS, KEYWORDS, compiler_or_skip, run
 from tests.helpers.network import Net
-from tests.helpers.support import needs_litert, soaked
+from tests.helpers.support import needs_litert
 
 FORMS = {
     "usual": {},
@@ -51,7 +51,7 @@ TURNS = [*((form, "gcc") for form in FORMS), ("usual", "clang")]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("form", "cc"), soaked(TURNS, [("rows", "gcc"), ("memories", "gcc")]))
+@pytest.mark.parametrize(("form", "cc"), TURNS)
 def test_models_take_turns_in_one_arena(form: str, cc: str, tmp_path: Path) -> None:
     compiler_or_skip(cc)
     shared = mote.compile_shared([KEYWORDS, DIGITS], **{"target": "cortex-m4", **FORMS[form]})
@@ -150,8 +150,8 @@ def of_another_version(text: str) -> str:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("ways", soaked(WAYS, ["targets"]))
-@pytest.mark.parametrize("lto", soaked(["-fno-lto", "-flto"], ["-flto"]))
+@pytest.mark.parametrize("ways", WAYS)
+@pytest.mark.parametrize("lto", ["-fno-lto", "-flto"])
 def test_folders_of_their_own_link_into_one_firmware(ways: str, lto: str, tmp_path: Path) -> None:
     """Kernel headers may have other settings in each; only symbols with the model's name are visible, and each model
     has the kernels that it was compiled with."""

@@ -22,7 +22,7 @@ from mote.compiler.line import compile
 from mote.hardware.toolchain import Mode
 from tests.compiler.emit.c.test_project import DIGITS, FLAGS, KEYWORDS, compiler_or_skip, run
 from tests.helpers.network import Net
-from tests.helpers.support import emulated, soaked
+from tests.helpers.support import emulated
 
 PLANS: dict[str, dict[str, Any]] = {
     "layers": {},
@@ -179,7 +179,7 @@ CLEAN: dict[str, tuple[Any, dict[str, Any]]] = {
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("mode", soaked(CLEAN, ["pushed, caller arena", "row", "pushed red zones", "float"]))
+@pytest.mark.parametrize("mode", CLEAN)
 def test_every_mode_is_clean_and_passes_its_selftest(mode: str, tmp_path: Path) -> None:
     """No warning from any compiler that is there; the example and the self-test run on the host."""
     model, options = CLEAN[mode]

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from mote.base.errors import UnsupportedError
 from mote.frontends import tflite
 from mote.ir.graph.tensor import Shape
-from mote.ir.ops.signal.fft import factors
+from mote.ir.ops.features.real_fft import radices
 from tests.helpers.support import examples
 from tests.ir.ops.signal.signal_models import Front, needs_micro, over_time, single
 
@@ -19,7 +19,7 @@ from tests.ir.ops.signal.signal_models import Front, needs_micro, over_time, sin
 @needs_micro
 @settings(max_examples=examples(24), deadline=None)
 @given(
-    st.sampled_from([n for n in range(4, 200, 2) if factors(n // 2)]),
+    st.sampled_from([n for n in range(4, 200, 2) if radices(n // 2)]),
     st.sampled_from(["int16", "int32", "float32"]),
     st.sampled_from([(), (1,), (3,), (2, 2)]),
     st.integers(0, 100),

@@ -218,7 +218,7 @@ def test_mistakes_are_named() -> None:
 
 @pytest.mark.slow
 @needs_litert
-@pytest.mark.parametrize("epochs", soaked((6, 8), (6,)))
+@pytest.mark.parametrize("epochs", (6, 8))
 def test_the_example_of_the_page(epochs: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
     """The file gives what the module gave. What the nearest weights of 4 bits lose, fine-tuning gives back: in
     `make test` this is what `test_the_float_model_is_a_teacher` sees."""

@@ -10,7 +10,7 @@ from itertools import islice
 import numpy as np
 
 from mote.base.errors import MoteError
-from mote.base.text import printable
+from mote.base.text import is_number, printable
 from mote.bench.measure.energy.capture import Reals
 
 DELIMITERS = (",", ";", "\t")
@@ -45,7 +45,7 @@ def read_table(file: str, text: str) -> TextTable:
             continue
         delimiter = _delimiter(bare)
         fields = [field.strip().strip('"') for field in bare.split(delimiter)]
-        if _is_number(fields[0]):
+        if is_number(fields[0]):
             return TextTable(file, head, (), _rows(file, lines, number, delimiter, len(fields)))
         comment = line.lstrip().startswith("#") and (delimiter is None or _HEAD.fullmatch(line))
         if len(fields) > 1 and not comment:
@@ -58,14 +58,6 @@ def read_table(file: str, text: str) -> TextTable:
 def _delimiter(line: str) -> str | None:
     """Column delimiter of a line; None for blanks."""
     return next((delimiter for delimiter in DELIMITERS if delimiter in line), None)
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
 
 
 def _rows(file: str, lines: Sequence[str], first: int, delimiter: str | None, width: int) -> Reals:

@@ -285,11 +285,7 @@ def marked_steps(on: Bench, inputs: list[bytes]) -> list[Cost]:
 
 
 def steps(
-    compiled: Compiled,
-    on_targets: Sequence[Target] = (),
-    *,
-    compiler: str | None = None,
-    emulator: str | None = None,
+    compiled: Compiled, on_targets: Sequence[Target] = (), *, compiler: str | None = None, emulator: str | None = None
 ) -> list[list[Cost]]:
     """Costs of each step of a model in one inference: cycles, wait states, and bytes of constants loaded from flash.
     One build and run serves all targets with the same instruction set (default: the model's own)."""

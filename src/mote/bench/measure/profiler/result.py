@@ -9,10 +9,7 @@ from pathlib import Path
 from mote.base.results import ItemTable, Result
 from mote.base.text import short_names
 from mote.bench.measure.energy.layers import MeasuredEnergy
-from mote.bench.measure.profiler.measured import (
-    BoardMeasurement,
-    percent,
-)
+from mote.bench.measure.profiler.measured import BoardMeasurement, percent
 from mote.bench.pictures.costs import CostBar, costs
 
 

@@ -1,4 +1,4 @@
-"""List scheduling of vector instructions by beam search, with register allocation.
+"""The list scheduler of vector instructions: beam search with register allocation.
 
 A vector instruction takes two beats, the second of which overlaps with the first beat of an instruction for another
 pipeline: memory, multiplications, or all others. So no two adjacent instructions should use the same pipeline. Partial
@@ -12,13 +12,11 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from operator import attrgetter
 from typing import Literal, NamedTuple
 
 Pipe = Literal["memory", "multiply", "rest"]
 PIPES: tuple[Pipe, ...] = ("memory", "multiply", "rest")
-WORK, FEWEST, MOST = 2400, 6, 24
-"""Beam width: number of partial schedules that are extended, in the whole search, and at least and at most for each
-number of instructions scheduled."""
 AHEAD = 20
 """Instructions, in source order, that are considered as the next one."""
 LATENCY = 2
@@ -41,6 +39,26 @@ class VectorInstruction:
     from."""
     adds: bool = False
     """Whether the result replaces the first value that it reads (accumulation), which nothing else reads."""
+    late: tuple[int, ...] = ()
+    """Indices of instructions whose results it reads in registers that are not allocated here."""
+
+
+@dataclass(frozen=True)
+class Beam:
+    """Which partial schedules are extended: how many (`work` in the whole search, and at least `fewest` and at most
+    `most` for each number of instructions scheduled), and by which instructions."""
+
+    work: int = 2400
+    fewest: int = 6
+    most: int = 24
+    lean: bool = True
+    """Whether of equally good schedules those are kept that need fewer registers."""
+    lanes: tuple[tuple[int, int], ...] = ()
+    """Bit masks of instructions, and how many available ones of each are candidates for the next. Without lanes the
+    first instructions are candidates, at most two for each pipeline."""
+
+    def width(self, count: int) -> int:
+        return min(max(self.work // max(count, 1), self.fewest), self.most)
 
 
 class _Order(NamedTuple):
@@ -66,6 +84,7 @@ class _Order(NamedTuple):
 class _Search:
     instructions: tuple[VectorInstruction, ...]
     registers: int
+    beam: Beam
 
     @cached_property
     def makers(self) -> dict[str, int]:
@@ -73,8 +92,13 @@ class _Search:
 
     @cached_property
     def needs(self) -> list[frozenset[int]]:
-        """For each instruction, the indices of those whose results it reads."""
+        """For each instruction, the indices of those whose results it reads in allocated registers."""
         return [frozenset(self.makers[name] for name in one.reads) for one in self.instructions]
+
+    @cached_property
+    def waits(self) -> list[frozenset[int]]:
+        """For each instruction, the indices of those whose results it reads."""
+        return [needs.union(one.late) for one, needs in zip(self.instructions, self.needs, strict=True)]
 
     @cached_property
     def earlier(self) -> list[int]:
@@ -93,22 +117,24 @@ class _Search:
 
     def best(self) -> _Order | None:
         count = len(self.instructions)
-        keep = min(max(WORK // max(count, 1), FEWEST), MOST)
+        keep = self.beam.width(count)
+        rank = attrgetter("price", "live") if self.beam.lean else attrgetter("price")
+        candidates = self._in_lanes if self.beam.lanes else self._first
         pipes = [one.pipe for one in self.instructions]
         memory, multiply, rest = (pipes.count(pipe) for pipe in PIPES)
         orders = [_Order(0, 0, 0, 0, (memory, multiply, rest), None, (), None, -1)]
         for _ in range(count):
             longer: dict[tuple[int, Pipe | None], _Order] = {}
             for order in orders:
-                for n in self._ready(order):
+                for n in candidates(order):
                     one = self._with(order, n)
                     key = (one.done, one.pipe)
                     if one.live <= self.registers and (key not in longer or one.price < longer[key].price):
                         longer[key] = one
-            orders = sorted(longer.values(), key=lambda order: (order.price, order.live))[:keep]
+            orders = sorted(longer.values(), key=rank)[:keep]
         return orders[0] if orders else None
 
-    def _ready(self, order: _Order) -> Iterator[int]:
+    def _first(self, order: _Order) -> Iterator[int]:
         """The first instructions whose operands are available, at most two for each pipeline."""
         left = ~order.done
         few = Counter[Pipe]()
@@ -122,12 +148,23 @@ class _Search:
                 few[pipe] += 1
                 yield n
 
+    def _in_lanes(self, order: _Order) -> Iterator[int]:
+        """The first available instructions of each lane."""
+        for lane, most in self.beam.lanes:
+            left = lane & ~order.done
+            while left and most:
+                n = (left & -left).bit_length() - 1
+                left &= left - 1
+                if not self.earlier[n] & ~order.done:
+                    most -= 1
+                    yield n
+
     def _with(self, order: _Order, n: int) -> _Order:
         one = self.instructions[n]
         done = order.done | 1 << n
         freed = sum(not self.readers[maker] & ~done for maker in self.needs[n])
         live = order.live - freed + bool(one.result)
-        soon = sum(recent in self.needs[n] for recent in order.recent)
+        soon = sum(recent in self.waits[n] for recent in order.recent)
         spent = order.spent + CYCLE * (2 if order.pipe in (None, one.pipe) else 1) + SOON * soon
         memory, multiply, rest = (count - (one.pipe == pipe) for count, pipe in zip(order.left, PIPES, strict=True))
         own = {"memory": memory, "multiply": multiply, "rest": rest}[one.pipe]
@@ -136,9 +173,9 @@ class _Search:
         return _Order(price, spent, done, live, (memory, multiply, rest), one.pipe, recent, order, n)
 
 
-def ordered(instructions: Sequence[VectorInstruction], registers: Sequence[str]) -> list[str]:
+def ordered(instructions: Sequence[VectorInstruction], registers: Sequence[str], beam: Beam | None = None) -> list[str]:
     """Schedule the instructions and allocate registers for their values."""
-    search = _Search(tuple(instructions), len(registers))
+    search = _Search(tuple(instructions), len(registers), beam or Beam())
     order = search.best()
     assert order is not None, "too few registers"
     numbers: list[int] = []

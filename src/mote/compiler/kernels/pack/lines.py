@@ -7,18 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from zlib import crc32
 
-from mote.compiler.kernels.contract import (
-    Call,
-    Entry,
-    Instance,
-    Kernel,
-    Needs,
-    Packed,
-    Params,
-    Refusal,
-    View,
-    aligned,
-)
+from mote.compiler.kernels.contract import Call, Entry, Instance, Kernel, Needs, Packed, Params, Refusal, View, aligned
 from mote.compiler.kernels.pack.elements import CTYPES
 from mote.ir.graph import Graph, Op
 from mote.ir.graph.rows import row_count

@@ -16,6 +16,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import groupby
 
+from mote.compiler.kernels.assembly import RESTORE16, SAVE16
+
 GROUP = 3
 """Words that are multiplied and accumulated before the upper half is extracted."""
 NAMES = (
@@ -25,8 +27,6 @@ NAMES = (
 SLOTS = {name: 4 * place for place, name in enumerate(NAMES)}
 """Stack offset of each local variable."""
 FRAME = 4 * len(SLOTS)
-SAVE = ("push {r4-r7, lr}", "mov r4, r8", "mov r5, r9", "mov r6, r10", "mov r7, r11", "push {r4-r7}")
-RESTORE = ("pop {r4-r7}", "mov r8, r4", "mov r9, r5", "mov r10, r6", "mov r11, r7", "pop {r4-r7, pc}")
 
 
 @dataclass(frozen=True)
@@ -111,7 +111,7 @@ def plane(shape: Plane) -> tuple[str, ...]:
     first, last = used[0], used[-1] + 1
     return (
         ".syntax unified",
-        *SAVE,
+        *SAVE16,
         "mov r8, r2",
         "lsls r2, r2, #16",
         "mov r9, r2",
@@ -137,7 +137,7 @@ def plane(shape: Plane) -> tuple[str, ...]:
         "beq 9f",
         "b 1b",
         "9:",
-        *RESTORE,
+        *RESTORE16,
     )
 
 
@@ -168,7 +168,7 @@ def windows(shape: Windows, *, halves: bool) -> tuple[str, ...]:
     }
     return (
         ".syntax unified",
-        *SAVE,
+        *SAVE16,
         f"sub sp, sp, #{FRAME}",
         *_begin(halves=halves),
         *(line for name, value in known.items() for line in (*_number("r1", value), _store("r1", name))),
@@ -193,7 +193,7 @@ def windows(shape: Windows, *, halves: bool) -> tuple[str, ...]:
         ),
         *_next(shape, step, known),
         f"add sp, sp, #{FRAME}",
-        *RESTORE,
+        *RESTORE16,
     )
 
 

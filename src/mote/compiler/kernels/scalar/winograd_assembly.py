@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from functools import lru_cache
 
+from mote.compiler.kernels.assembly import RESTORE16, SAVE16
+
 POSITIONS = 36
-SAVE = ("push {r4-r7, lr}", "mov r4, r8", "mov r5, r9", "mov r6, r10", "mov r7, r11", "push {r4-r7}")
-RESTORE = ("pop {r4-r7}", "mov r8, r4", "mov r9, r5", "mov r10, r6", "mov r11, r7", "pop {r4-r7, pc}")
 
 
 @lru_cache(maxsize=64)
@@ -21,7 +21,7 @@ def products(depth: int, unroll: int) -> tuple[str, ...]:
     assert depth % unroll == 0 and unroll % 2 == 0
     return (
         ".syntax unified",
-        *SAVE,
+        *SAVE16,
         "sub sp, sp, #8",
         "mov r12, r2",
         "lsls r3, r3, #3",
@@ -50,7 +50,7 @@ def products(depth: int, unroll: int) -> tuple[str, ...]:
         "4:",
         "movs r0, r1",
         "add sp, sp, #8",
-        *RESTORE,
+        *RESTORE16,
     )
 
 

@@ -57,13 +57,7 @@ def _params(struct: str, how: Requantization, windows: Sequence[str], *others: i
 
 
 def _window(
-    graph: Graph,
-    op: Layer,
-    name: str,
-    how: Requantization,
-    params: str,
-    scratch: int,
-    blobs: Sequence[Blob],
+    graph: Graph, op: Layer, name: str, how: Requantization, params: str, scratch: int, blobs: Sequence[Blob]
 ) -> LibraryCall:
     """The call of a layer function with these parameters, weights and biases."""
     x, w, y = op.input(graph), op.input(graph, 1), op.output(graph)

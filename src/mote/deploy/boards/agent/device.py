@@ -116,9 +116,7 @@ class AgentDevice:
         if self.model is not None and identity.model != self.model:
             has = f"the model {identity.model.hex()}" if identity.has_model else "no model"
             raise MoteError(
-                f"has {has}, not {self.model.hex()}",
-                where=self.where,
-                remedy="flash the model with `mote board flash`",
+                f"has {has}, not {self.model.hex()}", where=self.where, remedy="flash the model with `mote board flash`"
             )
 
     def implausible(self, what: str) -> LostBoardError:

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from mote.base.errors import MoteError, TooLargeError
-from mote.base.text import did_you_mean, printable
+from mote.base.text import did_you_mean, is_number, printable
 from mote.frontends.data.dataset_type import Dataset
 from mote.frontends.data.readers.arrays import MOST, ONE
 from mote.frontends.data.readers.npz import LABELS, pair
@@ -84,15 +84,7 @@ def _parsed(text: str, where: str) -> _Table:
 
 def _is_head(rows: Sequence[Sequence[str]]) -> bool:
     """Whether the first row names the columns: a word stands above a number somewhere."""
-    return len(rows) > 1 and any(not _is_number(a) and _is_number(b) for a, b in zip(*rows[:2], strict=True))
-
-
-def _is_number(cell: str) -> bool:
-    try:
-        float(cell)
-    except ValueError:
-        return False
-    return True
+    return len(rows) > 1 and any(not is_number(a) and is_number(b) for a, b in zip(*rows[:2], strict=True))
 
 
 def _column(table: _Table, name: str) -> int:
@@ -113,7 +105,7 @@ def _column(table: _Table, name: str) -> int:
 def _usual_labels(table: _Table) -> int | None:
     """The only column with a name that labels usually have, or else the only one of words."""
     usual = [i for i, name in enumerate(table.names) if name.lower() in USUAL]
-    words = [i for i, cell in enumerate(table.rows[0]) if not _is_number(cell)]
+    words = [i for i, cell in enumerate(table.rows[0]) if not is_number(cell)]
     for candidates in (usual, words):
         if len(candidates) > 1:
             names = ", ".join(printable(table.names[i]) for i in candidates)
@@ -131,7 +123,7 @@ def _numbers(table: _Table, column: int) -> Array:
     try:
         return np.array([float(row[column]) for row in table.rows])
     except ValueError:
-        line, cell = next((i, row[column]) for i, row in enumerate(table.rows) if not _is_number(row[column]))
+        line, cell = next((i, row[column]) for i, row in enumerate(table.rows) if not is_number(row[column]))
         raise MoteError(
             f"column '{printable(table.names[column])}' has '{printable(cell[:40])}' in row {line + 1}, no number",
             where=table.where,
@@ -142,7 +134,7 @@ def _numbers(table: _Table, column: int) -> Array:
 def _labels(table: _Table, column: int) -> Array:
     """Integers and words are classes; floats are regression targets."""
     cells = [row[column] for row in table.rows]
-    if not all(map(_is_number, cells)):
+    if not all(map(is_number, cells)):
         return np.array(cells)
     numbers = _numbers(table, column)
     whole = np.isfinite(numbers).all() and (numbers == np.floor(numbers)).all() and np.abs(numbers).max() < 2**53

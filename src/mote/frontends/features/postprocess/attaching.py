@@ -20,11 +20,7 @@ class BackEnd:
 
 
 def followed(
-    model: Graph,
-    steps: str,
-    labels: tuple[str, ...] = (),
-    period: float | None = None,
-    given: int | None = None,
+    model: Graph, steps: str, labels: tuple[str, ...] = (), period: float | None = None, given: int | None = None
 ) -> BackEnd:
     """A model before its post-processing. `labels` are names of its classes, `period` the seconds from one inference to
     the next, `given` the model's input, where preprocessing is before it."""

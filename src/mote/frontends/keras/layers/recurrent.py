@@ -190,13 +190,7 @@ def _cell(
     states, writes = _states(call, layer, cell, x.shape[0], units, initial)
     hidden, memory = (*states, None, None)[:2]
     made = recurrent.layer(
-        *(b, kind, x, [side]),
-        batch_first=True,
-        lengths=lengths,
-        hidden=hidden,
-        cell=memory,
-        after=after,
-        wanted=wanted,
+        *(b, kind, x, [side]), batch_first=True, lengths=lengths, hidden=hidden, cell=memory, after=after, wanted=wanted
     )
     ends = [made[r] for r in (RecurrentOutput.HIDDEN, RecurrentOutput.CELL) if r in made]
     for value, tensor in zip(ends, writes, strict=False):

@@ -16,7 +16,7 @@ Function = Callable[[Builder, Value], Value]
 Pair = Callable[[Builder, Value, Value], Value]
 
 
-def _function(apply: Function) -> Parser:
+def function(apply: Function) -> Parser:
     def parse(node: Node) -> Value:
         return apply(node.b, node.input())
 
@@ -174,7 +174,7 @@ _PAIRS: Mapping[str, Pair] = {
 _SELU = {"alpha": 1.67326319217681884765625, "gamma": 1.05070102214813232421875}
 
 PARSERS: Mapping[Key, Parser] = {
-    **{("", name): _function(apply) for name, apply in _FUNCTIONS.items()},
+    **{("", name): function(apply) for name, apply in _FUNCTIONS.items()},
     **{("", name): _pair(apply) for name, apply in _PAIRS.items()},
     ("", "Celu"): _of_real(elementwise.celu, alpha=1.0),
     ("", "Clip"): clip,

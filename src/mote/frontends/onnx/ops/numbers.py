@@ -11,19 +11,13 @@ from mote.frontends.build import Builder, Value, elementwise, integers, reductio
 from mote.frontends.build.orders import gathered
 from mote.frontends.onnx.file.tensors import held_type
 from mote.frontends.onnx.node import Key, Node, Parser
+from mote.frontends.onnx.ops.elementwise import function
 from mote.ir.graph.element_order import Atom
 from mote.ir.graph.types import DType
 from mote.ir.ops.elementwise.binary_integer import IntegerFunction
 from mote.ir.ops.reductions.cumprod_det import CumProd, Determinant
 
 LARGEST = float(np.finfo(np.float32).max)
-
-
-def _function(apply: Callable[[Builder, Value], Value]) -> Parser:
-    def parse(node: Node) -> Value:
-        return apply(node.b, node.input())
-
-    return parse
 
 
 def _bits(function: IntegerFunction) -> Parser:
@@ -137,7 +131,7 @@ _FUNCTIONS: Mapping[str, Callable[[Builder, Value], Value]] = {
 }
 
 PARSERS: Mapping[Key, Parser] = {
-    **{("", name): _function(apply) for name, apply in _FUNCTIONS.items()},
+    **{("", name): function(apply) for name, apply in _FUNCTIONS.items()},
     ("", "BitShift"): bit_shift,
     ("", "BitwiseAnd"): _bits(IntegerFunction.AND),
     ("", "BitwiseOr"): _bits(IntegerFunction.OR),

@@ -32,7 +32,7 @@ def type_of(zero: Array | None, number: int) -> DType:
     return DType(name) if name in list(DType) else DTYPES.get(number, DType.UINT8)
 
 
-def quantization_of(node: Node, scale: int, zero: int, number: int = 0, axis: int = 0) -> Quantization:
+def quantization_of(node: Node, scale: int, zero: int, number: int = 0) -> Quantization:
     """Quantization parameters from constant inputs of a node; `number`: the type in the file, where there is no zero
     point."""
     point = node.maybe_known(zero)
@@ -41,7 +41,7 @@ def quantization_of(node: Node, scale: int, zero: int, number: int = 0, axis: in
     factor = node.known(scale, "a scale")
     if point is not None and point.size not in (1, factor.size):
         raise UnsupportedNodeError(f"{point.size} zero points do not fit {factor.size} scales")
-    return quantized.quantization(factor, 0 if point is None else point, type_of(point, number), axis)
+    return quantized.quantization(factor, 0 if point is None else point, type_of(point, number))
 
 
 def operand(node: Node, position: int) -> Value:

@@ -524,11 +524,11 @@ def _is_last(node: Node) -> bool:
     return True
 
 
-def _bias_of(node: Node, position: int, channels: int) -> Reals | None:
+def _bias_of(node: Node, channels: int) -> Reals | None:
     """A constant bias; None where it is computed."""
-    if not node.has(position):
+    if not node.has(2):
         return np.zeros(1)
-    known = node.scope.constant(node.call.inputs[position])
+    known = node.scope.constant(node.call.inputs[2])
     return known.reshape(-1).astype(np.float64) if known is not None and known.size in (1, channels) else None
 
 
@@ -537,7 +537,7 @@ def _conv(node: Node) -> Fused | None:
     if x is None or coded is None or x.rank > 4:
         return None
     weights, scales = coded
-    scale, bias = _by_channel(scales, 0), _bias_of(node, 2, weights.shape[0])
+    scale, bias = _by_channel(scales, 0), _bias_of(node, weights.shape[0])
     if scale is None or bias is None:
         return None
     axes, groups = conv_axes(node, x, weights), node.integer("group", 1)
@@ -569,7 +569,7 @@ def _gemm(node: Node) -> Fused | None:
     if coded is None or node.flag("transA", False) or node.real("alpha", 1.0) != 1 or node.real("beta", 1.0) != 1:
         return None
     weights, scales = (x.T if node.flag("transB", False) else x for x in coded)
-    return _linear(node, weights, scales, _bias_of(node, 2, weights.shape[1]))
+    return _linear(node, weights, scales, _bias_of(node, weights.shape[1]))
 
 
 def _matmul(node: Node) -> Fused | None:

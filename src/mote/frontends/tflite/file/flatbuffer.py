@@ -22,8 +22,7 @@ class MalformedError(MoteError):
 
     def __init__(self, reason: str) -> None:
         super().__init__(
-            f"the file is damaged or is not a .tflite model ({reason})",
-            remedy="export or download the model again",
+            f"the file is damaged or is not a .tflite model ({reason})", remedy="export or download the model again"
         )
 
 

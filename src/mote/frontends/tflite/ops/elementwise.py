@@ -23,7 +23,7 @@ from mote.ir.ops.elementwise.cast import Cast
 from mote.ir.ops.elementwise.quantize import Dequantize, Quantize, Rescale
 
 
-def _unary(kind: type[Op]) -> Callable[[Node], Op]:
+def unary(kind: type[Op]) -> Callable[[Node], Op]:
     """The parser of an operator with one input and no options."""
 
     def parse(node: Node) -> Op:
@@ -33,20 +33,20 @@ def _unary(kind: type[Op]) -> Callable[[Node], Op]:
     return parse
 
 
-relu, relu6, relu_n1_to_1, relu_0_to_1 = _unary(Relu), _unary(Relu6), _unary(ReluN1To1), _unary(Relu0To1)
-logistic, tanh, hard_swish, elu = _unary(Logistic), _unary(Tanh), _unary(HardSwish), _unary(unary_math.Elu)
+relu, relu6, relu_n1_to_1, relu_0_to_1 = unary(Relu), unary(Relu6), unary(ReluN1To1), unary(Relu0To1)
+logistic, tanh, hard_swish, elu = unary(Logistic), unary(Tanh), unary(HardSwish), unary(unary_math.Elu)
 exp, log, sqrt, rsqrt = (
-    _unary(unary_math.Exp),
-    _unary(unary_math.Log),
-    _unary(unary_math.Sqrt),
-    _unary(unary_math.Rsqrt),
+    unary(unary_math.Exp),
+    unary(unary_math.Log),
+    unary(unary_math.Sqrt),
+    unary(unary_math.Rsqrt),
 )
-ceil, floor, round_ = _unary(unary_math.Ceil), _unary(unary_math.Floor), _unary(unary_math.Round)
-sin, cos, square = _unary(unary_math.Sin), _unary(unary_math.Cos), _unary(unary_math.Square)
+ceil, floor, round_ = unary(unary_math.Ceil), unary(unary_math.Floor), unary(unary_math.Round)
+sin, cos, square = unary(unary_math.Sin), unary(unary_math.Cos), unary(unary_math.Square)
 abs_, neg, sign, logical_not = (
-    _unary(kind) for kind in (unary_math.Abs, unary_math.Neg, unary_math.Sign, unary_math.LogicalNot)
+    unary(kind) for kind in (unary_math.Abs, unary_math.Neg, unary_math.Sign, unary_math.LogicalNot)
 )
-dequantize, cast = _unary(Dequantize), _unary(Cast)
+dequantize, cast = unary(Dequantize), unary(Cast)
 
 
 def leaky_relu(node: Node) -> Op:

@@ -23,9 +23,7 @@ def reduction(kind: type[Reduction]) -> Callable[[Node], Op]:
         if any(not -rank <= a < rank for a in axes):
             raise UnsupportedNodeError(f"axes {axes} do not fit an input of {rank} axes")
         return kind(
-            **_of_first(node),
-            axes=tuple(sorted({a % rank for a in axes})),
-            keep_dims=node.options.flag("keep_dims"),
+            **_of_first(node), axes=tuple(sorted({a % rank for a in axes})), keep_dims=node.options.flag("keep_dims")
         )
 
     return parse

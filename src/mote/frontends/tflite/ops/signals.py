@@ -11,6 +11,7 @@ from mote.frontends.tflite.node import Node
 from mote.ir.graph import Op
 from mote.ir.graph.tensor import Shape
 from mote.ir.graph.types import DType
+from mote.ir.ops.features.real_fft import radices
 from mote.ir.ops.moves.reshape import Reshape
 from mote.ir.ops.signal.audio_stateful import (
     COUNTERS,
@@ -35,7 +36,7 @@ from mote.ir.ops.signal.audio_stateless import (
     SignalPcan,
     SignalWindow,
 )
-from mote.ir.ops.signal.fft import LENGTHS, Irfft, Rfft, factors
+from mote.ir.ops.signal.fft import LENGTHS, Irfft, Rfft
 
 MOST = 1 << 24
 """Limit of elements that an option may ask for: more than any tensor has."""
@@ -235,7 +236,7 @@ def _transform(node: Node) -> int:
     options = node.custom_options()
     length, kind = options.integer("fft_length"), options.integer("T", TENSOR_TYPES[node.input().dtype])
     least, most = LENGTHS
-    if not least <= length <= most or length % 2 or not factors(length // 2):
+    if not least <= length <= most or length % 2 or not radices(length // 2):
         raise UnsupportedNodeError(
             f"a transform of {length} is not supported (only {least} to {most}: 2 times powers of 2, 3 and 5)"
         )

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from mote.base.errors import UnsupportedNodeError
 from mote.frontends.tflite.node import Node
+from mote.frontends.tflite.ops.elementwise import unary
 from mote.ir.graph import Op
 from mote.ir.ops.signal.fft import LENGTHS
-from mote.ir.ops.signal.rfft2d import ComplexAbs, Imag, OfComplex, RealPart, Rfft2d
+from mote.ir.ops.signal.rfft2d import ComplexAbs, Imag, RealPart, Rfft2d
 
 
 def rfft2d(node: Node) -> Op:
@@ -25,12 +24,4 @@ def rfft2d(node: Node) -> Op:
     return Rfft2d(**{**node.same(), "inputs": node.inputs[:1]}, height=height, width=width)
 
 
-def of_complex(kind: type[OfComplex]) -> Callable[[Node], Op]:
-    def parse(node: Node) -> Op:
-        node.arity(1)
-        return kind(**node.same())
-
-    return parse
-
-
-complex_abs, imag, real_part = of_complex(ComplexAbs), of_complex(Imag), of_complex(RealPart)
+complex_abs, imag, real_part = unary(ComplexAbs), unary(Imag), unary(RealPart)

@@ -180,10 +180,7 @@ def _pool(node: Node, kind: type[Pool]) -> Pool:
     vertical = _axis(node, height, node.options.integer("filter_height"), "stride_h")
     horizontal = _axis(node, width, node.options.integer("filter_width"), "stride_w")
     return kind(
-        **node.same(),
-        vertical=vertical.inner(height),
-        horizontal=horizontal.inner(width),
-        activation=node.activation(),
+        **node.same(), vertical=vertical.inner(height), horizontal=horizontal.inner(width), activation=node.activation()
     )
 
 

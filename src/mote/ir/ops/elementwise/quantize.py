@@ -13,6 +13,7 @@ from mote.ir.graph.numeric.fixedpoint import quantize_multiplier, rescale, wrap3
 from mote.ir.graph.tensor import Array
 from mote.ir.graph.types import DType, Rounding
 from mote.ir.ops.common import scale_problem
+from mote.ir.ops.elementwise.arithmetic import quantization_problem
 from mote.ir.ops.pointwise import Pointwise
 
 QUANTIZED = (DType.INT8, DType.UINT8, DType.INT16, DType.UINT16)
@@ -27,13 +28,6 @@ class Conversion(Pointwise):
             names = ", ".join(QUANTIZED)
             return f"{self.input(g).dtype} to {self.output(g).dtype} is not supported (only float32 and {names})"
         return quantization_problem(quantized)
-
-
-def quantization_problem(t: Tensor) -> str | None:
-    """Why an integer tensor lacks usable per-tensor quantization, or None."""
-    if t.quant is None or t.quant.per_channel or t.scale <= 0:
-        return f"{t.dtype} tensor '{t.name}' has no per-tensor quantization"
-    return None
 
 
 def quantized(x: Array, like: Tensor, rounding: Rounding = Rounding.ONCE, factor: float | None = None) -> Array:

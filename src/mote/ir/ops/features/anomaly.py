@@ -12,7 +12,7 @@ import numpy as np
 from mote.ir.graph import Graph, Op, Tensor
 from mote.ir.graph.tensor import Array, Shape
 from mote.ir.graph.types import DType
-from mote.ir.ops.elementwise.quantize import quantization_problem
+from mote.ir.ops.elementwise.arithmetic import quantization_problem
 
 CODES = (DType.INT8, DType.UINT8, DType.INT16)
 PRODUCT_BITS = 29

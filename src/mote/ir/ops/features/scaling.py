@@ -12,7 +12,8 @@ from mote.ir.graph import Graph, Op
 from mote.ir.graph.rows import row_count
 from mote.ir.graph.tensor import Array, Shape
 from mote.ir.graph.types import DType
-from mote.ir.ops.elementwise.quantize import QUANTIZED, quantization_problem, quantized
+from mote.ir.ops.elementwise.arithmetic import quantization_problem
+from mote.ir.ops.elementwise.quantize import QUANTIZED, quantized
 
 SOURCES = (DType.INT8, DType.UINT8, DType.INT16, DType.INT32)
 

@@ -29,8 +29,6 @@ WEIGHT_BITS = 15
 """Fraction bits of the weight of an exponential average."""
 LONGEST_HISTORY = 31
 """Maximum number of inferences that a debounced detection can look back."""
-MOST_INFERENCES = (1 << 31) - 1
-"""Maximum duration of hold and refractory periods, in inferences."""
 
 EVENT, CLASS, SCORE, ACTIVE = range(4)
 """Indices of the outputs of `Detect`."""

@@ -13,15 +13,7 @@ from mote.ir.graph.numeric.fixedpoint import Ints, rescale, scale_even, scale_on
 from mote.ir.graph.ranges import LEAST, Peak, Range
 from mote.ir.graph.tensor import Array, Tensor
 from mote.ir.graph.types import Activation, DType, Rounding
-from mote.ir.ops.common import (
-    bias_ends,
-    bias_values,
-    channel_scales,
-    even_scales,
-    int8_range,
-    real_scales,
-    wide_sums,
-)
+from mote.ir.ops.common import bias_ends, bias_values, channel_scales, even_scales, int8_range, real_scales, wide_sums
 from mote.ir.ops.matrix.round_once import once_multiplier, same_once
 
 Ends = tuple[Ints, Ints]

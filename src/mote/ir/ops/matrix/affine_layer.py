@@ -24,6 +24,7 @@ from mote.ir.graph.tolerance import FLOAT_TOLERANCE
 from mote.ir.graph.types import DType
 from mote.ir.ops.common import WindowOp, bias_values, real_scales
 from mote.ir.ops.matrix.accumulators import Accumulators, Ends, parts, products, wide_parts, window_ends
+from mote.ir.ops.windows.grouped_window import GroupedWindow
 
 FRACTION_BITS = 31
 BIAS, FRACTION = 2, 3
@@ -162,43 +163,15 @@ class AffineLayer(Op):
         return np.where(up != here, up, down)
 
 
-class AffineConv2D(WindowOp, AffineLayer):
+class AffineConv2D(GroupedWindow, AffineLayer):
     """CONV_2D, possibly grouped, on NHWC images with [out, kh, kw, in per group] weights; padded with the zero
     point."""
 
-    kind = "CONV_2D"
-    pads_with_zero = True
-
-    def shapes(self, g: Graph) -> list[Shape]:
-        return [(self.input(g).shape[0], *self.spatial(g), self.input(g, 1).shape[0])]
-
-    def groups(self, g: Graph) -> int:
-        return self.input(g).shape[3] // self.input(g, 1).shape[3]
-
-    def macs(self, g: Graph) -> int:
-        w = self.input(g, 1)
-        return self.output(g).size * (w.size // w.shape[0])
-
     def sums(self, g: Graph, inputs: Range) -> AffineSums:
-        x, w, groups = self.input(g), self.input(g, 1), self.groups(g)
-        assert w.data is not None
-        low, high = (np.split(end - x.zero_point, groups) for end in (inputs.low, inputs.high))
-        ends = [products(part, *read) for part, *read in zip(np.split(w.data, groups), low, high, strict=True)]
-        least, most = (np.concatenate(end).transpose(1, 2, 0) for end in zip(*ends, strict=True))
-        return self.layer_sums(g, window_ends((least, most), *self.present(g)))
+        return self.layer_sums(g, self.ends(g, inputs))
 
     def products(self, g: Graph, values: Sequence[Array | None]) -> Ints:
-        x, w = values[0], values[1]
-        assert x is not None and w is not None
-        zero, groups = self.input(g).zero_point, self.groups(g)
-        weights = w.astype(np.float64).reshape(groups, w.shape[0] // groups, *w.shape[1:])
-        sums = []
-        for patches in self.windows(x, zero):
-            n, rows, columns, _, *kernel = patches.shape
-            grouped = (patches.astype(np.float64) - zero).reshape(n, rows, columns, groups, -1, *kernel)
-            total = np.einsum("nyxgckl,goklc->nyxgo", grouped, weights, optimize=True)
-            sums.append(total.reshape(n, rows, columns, -1))
-        return np.concatenate(sums, axis=1).astype(np.int64)
+        return self.window_sums(g, values).astype(np.int64)
 
 
 class AffineDepthwiseConv2D(WindowOp, AffineLayer):

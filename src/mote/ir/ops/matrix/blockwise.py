@@ -13,7 +13,7 @@ from mote.ir.graph.graph import Increment
 from mote.ir.graph.streaming import StreamAxis
 from mote.ir.graph.tensor import Array, Shape
 from mote.ir.graph.types import Activation, DType
-from mote.ir.ops.common import activation_type, clamp_float, float_bias
+from mote.ir.ops.common import activation_type, clamp_float, float_bias, float_bias_problem
 from mote.ir.ops.pointwise import pointwise
 
 UNKNOWN_BLOCKS = "LiteRT's reference kernels do not know such block-wise quantized constants"
@@ -55,12 +55,7 @@ class BlockwiseFullyConnected(Op):
     def unsupported(self, g: Graph) -> str | None:
         if problem := activation_type(g, self, dtypes=(DType.FLOAT32,)):
             return f"{problem} with block-wise quantized weights"
-        b, channels = self.tensor(g, 2), self.input(g, 1).shape[0]
-        if b is not None and (b.data is None or b.dtype != DType.FLOAT32):
-            return f"a {'computed' if b.data is None else b.dtype} bias is not supported"
-        if b is not None and b.size != channels:
-            return f"a bias of {b.size} elements does not fit {channels} output channels"
-        return None
+        return float_bias_problem(self.tensor(g, 2), self.input(g, 1).shape[0])
 
     def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
         x, w, _, scales = values

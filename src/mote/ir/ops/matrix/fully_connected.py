@@ -14,14 +14,7 @@ from mote.ir.graph.ranges import LEAST, Peak, Range
 from mote.ir.graph.streaming import StreamAxis
 from mote.ir.graph.tensor import Array, Shape
 from mote.ir.graph.types import Activation, DType, Rounding
-from mote.ir.ops.common import (
-    absolute_weights,
-    real_scales,
-    real_weights,
-    rounded_inputs,
-    weight_problem,
-    wide_sums,
-)
+from mote.ir.ops.common import absolute_weights, real_scales, real_weights, rounded_inputs, weight_problem, wide_sums
 from mote.ir.ops.matrix import half_precision
 from mote.ir.ops.matrix.accumulators import (
     Accumulators,

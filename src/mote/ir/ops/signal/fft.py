@@ -16,6 +16,7 @@ from mote.ir.graph import Graph
 from mote.ir.graph.numeric.fixedpoint import Ints
 from mote.ir.graph.tensor import Array, Shape
 from mote.ir.graph.types import DType
+from mote.ir.ops.features.real_fft import radices
 from mote.ir.ops.signal.audio_stateless import MicroOp
 
 LENGTHS = (4, 1 << 16)
@@ -23,21 +24,10 @@ LENGTHS = (4, 1 << 16)
 TYPES = (DType.INT16, DType.INT32, DType.FLOAT32)
 
 
-def factors(n: int) -> list[int]:
-    """Radices of a complex FFT of n points, from the last stage to the first; empty if there are other prime factors
-    than 2, 3, 5."""
-    radices = []
-    for radix in (4, 2, 3, 5):
-        while n % radix == 0:
-            radices.append(radix)
-            n //= radix
-    return radices if n == 1 else []
-
-
 def digit_order(n: int) -> Ints:
     """Input permutation of a complex FFT of n points (digit reversal)."""
     order, stride = np.zeros(1, np.int64), n
-    for radix in reversed(factors(n)):
+    for radix in reversed(radices(n)):
         stride //= radix
         order = (np.arange(radix, dtype=np.int64)[:, None] * stride + order).reshape(-1)
     return order
@@ -78,7 +68,7 @@ class _Transform(MicroOp):
 
     def macs(self, g: Graph) -> int:
         vectors = self.input(g).size // self.input(g).shape[-1]
-        return vectors * self.length * max(len(factors(self.length // 2)), 1) * 2
+        return vectors * self.length * max(len(radices(self.length // 2)), 1) * 2
 
 
 class Rfft(_Transform):
@@ -174,10 +164,10 @@ class Kiss:
 
     def complex_transform(self, real: Ints, imag: Ints) -> Complex:
         """The complex FFT of half the length, over the last axis."""
-        radices, order, size = factors(self.half), digit_order(self.half), 1
-        strides = [math.prod(radices[:i]) for i in range(len(radices))]
+        stages, order, size = radices(self.half), digit_order(self.half), 1
+        strides = [math.prod(stages[:i]) for i in range(len(stages))]
         data = real[..., order], imag[..., order]
-        for radix, stride in zip(reversed(radices), reversed(strides), strict=True):
+        for radix, stride in zip(reversed(stages), reversed(strides), strict=True):
             shape = (*real.shape[:-1], stride, radix, size)
             data = self._stage(data[0].reshape(shape), data[1].reshape(shape), radix, stride, size)
             data = data[0].reshape(real.shape), data[1].reshape(real.shape)

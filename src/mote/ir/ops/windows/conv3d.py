@@ -12,7 +12,7 @@ from mote.ir.graph import Graph, Op
 from mote.ir.graph.rows import OUTSIDE
 from mote.ir.graph.tensor import Array, Shape
 from mote.ir.graph.types import Activation, DType
-from mote.ir.ops.common import Axis, activation_type, clamp_float, float_bias
+from mote.ir.ops.common import Axis, activation_type, clamp_float, float_bias, float_bias_problem
 
 TAP = 10_000
 """Estimated cost of one kernel tap in the reference, in multiplications."""
@@ -58,14 +58,10 @@ class Volume(Op):
     def unsupported(self, g: Graph) -> str | None:
         if problem := activation_type(g, self, dtypes=(DType.FLOAT32,)):
             return problem
-        w, b, channels = self.input(g, 1), self.tensor(g, 2), self.shapes(g)[0][-1]
+        w = self.input(g, 1)
         if w.data is None or w.dtype != DType.FLOAT32:
             return f"{'computed' if w.data is None else w.dtype} weights are not supported (only float32 constants)"
-        if b is not None and (b.data is None or b.dtype != DType.FLOAT32):
-            return f"a {'computed' if b.data is None else b.dtype} bias is not supported"
-        if b is not None and b.size != channels:
-            return f"a bias of {b.size} elements does not fit {channels} output channels"
-        return None
+        return float_bias_problem(self.tensor(g, 2), self.shapes(g)[0][-1])
 
     def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
         x, w = values[0], values[1]

@@ -12,13 +12,7 @@ from mote.ir.graph.numeric.fixedpoint import Ints
 from mote.ir.graph.ranges import Peak, Range
 from mote.ir.graph.tensor import Array, Shape
 from mote.ir.graph.types import Activation, Rounding
-from mote.ir.ops.common import (
-    WindowOp,
-    absolute_weights,
-    real_weights,
-    rounded_inputs,
-    weight_problem,
-)
+from mote.ir.ops.common import WindowOp, absolute_weights, real_weights, rounded_inputs, weight_problem
 from mote.ir.ops.matrix.accumulators import (
     Accumulators,
     extreme_weights,

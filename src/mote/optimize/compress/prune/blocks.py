@@ -89,10 +89,7 @@ def prunable(graph: Graph) -> list[Layer]:
 
 
 def order(
-    graph: Graph,
-    grams: Mapping[int, Gram],
-    sensitivities: Mapping[int, float],
-    prices: Mapping[int, float],
+    graph: Graph, grams: Mapping[int, Gram], sensitivities: Mapping[int, float], prices: Mapping[int, float]
 ) -> list[Drop]:
     """Blocks in the order in which to drop them; blocks of one row keep their greedy order."""
     ranked: list[tuple[float, int, Drop]] = []

@@ -185,12 +185,7 @@ class QuantizationPlan:
 
 @explaining()
 def post_training(
-    model: Any,
-    data: Any = None,
-    *,
-    example_inputs: Any = None,
-    say: Say = silent,
-    **options: Unpack[QuantizeOptions],
+    model: Any, data: Any = None, *, example_inputs: Any = None, say: Say = silent, **options: Unpack[QuantizeOptions]
 ) -> Quantized:
     """Quantize a float model, given as to `compile`: `post_training(model, samples).write("model.tflite")`.
 
@@ -340,8 +335,7 @@ def _result(
     if not any(op.macs(graph) or precisions[op.index] is Precision.FLOAT16 for op in gained):
         kinds = ", ".join(sorted({op.kind for op in graph.ops})) or "no layers at all"
         raise MoteError(
-            f"there is nothing to quantize: no layer with weights among {kinds}",
-            remedy="compile the model as it is",
+            f"there is nothing to quantize: no layer with weights among {kinds}", remedy="compile the model as it is"
         )
     return result
 

@@ -65,13 +65,7 @@ class AwareModule(Trainable):
     are float, or integers as in the integer graph."""
 
     def __init__(
-        self,
-        graph: Graph,
-        ranges: Ranges,
-        scheme: Scheme | None = None,
-        io: str = IO[0],
-        *,
-        wide: Ranges | None = None,
+        self, graph: Graph, ranges: Ranges, scheme: Scheme | None = None, io: str = IO[0], *, wide: Ranges | None = None
     ) -> None:
         super().__init__()
         self.real = GraphModule(graph)

@@ -143,12 +143,7 @@ def _outline(t: Tensor, scaled: bool) -> TensorOutline | None:
 
 @lru_cache(maxsize=SHAPES)
 def _kernels(
-    ops: tuple[Op, ...],
-    outlines: Outlines,
-    layouts: tuple[Layout, Layout],
-    small: bool,
-    fast: bool,
-    query: KernelQuery,
+    ops: tuple[Op, ...], outlines: Outlines, layouts: tuple[Layout, Layout], small: bool, fast: bool, query: KernelQuery
 ) -> list[Packed]:
     """Candidate kernels of a layer, packed for the representative of its class."""
     reduced = class_of(ops, outlines, layouts)

@@ -59,11 +59,7 @@ def distilling(recipe: NetworkRecipe) -> NetworkRecipe:
     decay are adjusted to keep their effective strength."""
     share = 1 + IMITATION
     return replace(
-        recipe,
-        imitation=IMITATION,
-        temperature=TEMPERATURE,
-        rate=recipe.rate / share,
-        decay=recipe.decay * share,
+        recipe, imitation=IMITATION, temperature=TEMPERATURE, rate=recipe.rate / share, decay=recipe.decay * share
     )
 
 

@@ -167,22 +167,12 @@ def train_supernet(
 
 
 def epoch_seconds(
-    supernet: Supernet,
-    data: Examples,
-    sample: Sampler,
-    recipe: SupernetRecipe,
-    *,
-    device: str = "auto",
+    supernet: Supernet, data: Examples, sample: Sampler, recipe: SupernetRecipe, *, device: str = "auto"
 ) -> float:
     """Estimated seconds per epoch, from a few batches after a warm-up; the supernet is trained by them."""
     times: list[float] = []
     few = data[: min(TIMED * recipe.batch, len(data))]
     train_supernet(
-        supernet,
-        few,
-        sample,
-        replace(recipe, epochs=2),
-        device=device,
-        progress=lambda *_: times.append(monotonic()),
+        supernet, few, sample, replace(recipe, epochs=2), device=device, progress=lambda *_: times.append(monotonic())
     )
     return (times[1] - times[0]) * len(data) / len(few)

@@ -87,13 +87,7 @@ class BoardCore(CostCore):
 
 
 def fit_costs(
-    measurer: Measurer,
-    target: Target,
-    reads: Reads,
-    *,
-    every: int = EVERY,
-    only: Sequence[str] = (),
-    say: Say = silent,
+    measurer: Measurer, target: Target, reads: Reads, *, every: int = EVERY, only: Sequence[str] = (), say: Say = silent
 ) -> CostFit:
     """Measures layers with each of their kernels and fits the costs of kernel families. `only`: measure these families,
     and keep the target's costs of others; `every`: take every Nth layer that has several kernels."""

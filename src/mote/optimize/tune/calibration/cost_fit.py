@@ -263,12 +263,7 @@ def layouts_of(graph: Graph, how: Lowering) -> dict[int, Layout]:
 def plan_of(graph: Graph, kernel: Mapping[Numbers, Packed], whole: bool, how: Lowering) -> Plan:
     """A plan that runs the operators one after another with these kernels, whole or by rows."""
     rows = build(
-        graph,
-        tuple(kernel),
-        lambda ops: kernel[ops],
-        lambda ops: kernel[ops],
-        layouts_of(graph, how),
-        most=UNLIMITED,
+        graph, tuple(kernel), lambda ops: kernel[ops], lambda ops: kernel[ops], layouts_of(graph, how), most=UNLIMITED
     )
     runs = [
         Run(node, whole or not work.splits)

@@ -33,9 +33,7 @@ def add(p: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     with progress("measuring") as say:
         result = calibrate_target(
-            arguments.target,
-            **named(arguments, "board", "emulated", "costs", "every", "trust_target"),
-            say=say,
+            arguments.target, **named(arguments, "board", "emulated", "costs", "every", "trust_target"), say=say
         )
     result.write(arguments.output)
     print_json(result.json()) if arguments.json else print_text(result, arguments.output)

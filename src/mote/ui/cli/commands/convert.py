@@ -17,11 +17,7 @@ def add(p: argparse.ArgumentParser) -> None:
     add_model(p)
     file = p.add_mutually_exclusive_group(required=True)
     file.add_argument(
-        "output",
-        nargs="?",
-        default=argparse.SUPPRESS,
-        metavar="FILE.tflite",
-        help="the file to write (or -o FILE)",
+        "output", nargs="?", default=argparse.SUPPRESS, metavar="FILE.tflite", help="the file to write (or -o FILE)"
     )
     file.add_argument("-o", "--output", metavar="FILE.tflite", help="the file to write")
     add_row(p, READING["edges"], help=EDGES_OF_FILES)
@@ -34,11 +30,7 @@ def add(p: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """A file that is not right is not written."""
     with progress("converting"):
-        result = convert(
-            arguments.model,
-            **reading(arguments),
-            **named(arguments, "edges", "verify", "inputs", "seed"),
-        )
+        result = convert(arguments.model, **reading(arguments), **named(arguments, "edges", "verify", "inputs", "seed"))
     right = result.check is None or result.check.passed
     if right:
         result.write(arguments.output)

@@ -15,11 +15,7 @@ def add(p: argparse.ArgumentParser) -> None:
     add_compile_options(p, omitted=("preprocess",))
     add_data(p, required=True)
     rule = p.add_mutually_exclusive_group()
-    rule.add_argument(
-        "--metric",
-        choices=tuple(FITTED),
-        help="of labelled samples: maximize this (default there: f1)",
-    )
+    rule.add_argument("--metric", choices=tuple(FITTED), help="of labelled samples: maximize this (default there: f1)")
     rule.add_argument(
         "--percentile",
         type=float,

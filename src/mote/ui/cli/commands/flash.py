@@ -38,12 +38,7 @@ def add(p: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    made = flash(
-        arguments.firmware,
-        arguments.target,
-        **named(arguments, "tool", "port", "probe"),
-        dry_run=True,
-    )
+    made = flash(arguments.firmware, arguments.target, **named(arguments, "tool", "port", "probe"), dry_run=True)
     part = f" for {made.target}" if made.target else ""
     print(bold(f"{arguments.firmware}{part} with {made.tool}"))
     print(f"  {_shown(made.command)}", flush=True)

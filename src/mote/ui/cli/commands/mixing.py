@@ -48,12 +48,7 @@ def add_mixing(parser: argparse.ArgumentParser) -> None:
         metavar="NAMES",
         help=f"precisions to choose from (default: {','.join(PRECISIONS)})",
     )
-    group.add_argument(
-        "--cheapest",
-        choices=AXES,
-        default=AXES[0],
-        help="what to minimise (default: instructions)",
-    )
+    group.add_argument("--cheapest", choices=AXES, default=AXES[0], help="what to minimise (default: instructions)")
     planned = "how models are planned (default: size to minimise flash, the least RAM to minimise RAM, else balanced)"
     add_row(group, TABLE["optimize"], default=None, help=planned)
     add_number(

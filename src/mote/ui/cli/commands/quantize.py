@@ -8,12 +8,7 @@ import sys
 from mote.base.errors import MoteError
 from mote.base.text import printable
 from mote.optimize.compress.quantize.pipeline import ROUNDINGS, Methods
-from mote.optimize.compress.quantize.post_training import (
-    MOST_SAMPLES,
-    QuantizationPlan,
-    Quantized,
-    post_training,
-)
+from mote.optimize.compress.quantize.post_training import MOST_SAMPLES, QuantizationPlan, Quantized, post_training
 from mote.optimize.compress.quantize.quantizer import IO
 from mote.optimize.compress.quantize.types.precision import Precision
 from mote.ui.cli.commands.mixing import add_mixing, is_asked_for, run_mixing

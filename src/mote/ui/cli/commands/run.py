@@ -44,10 +44,7 @@ def add(p: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     with progress("building and running"):
         result = run_model(
-            arguments.model,
-            arguments.data,
-            settings=settings(arguments),
-            **named(arguments, *TOOLS, "runtime"),
+            arguments.model, arguments.data, settings=settings(arguments), **named(arguments, *TOOLS, "runtime")
         )
     if arguments.output is not None:
         write_file(arguments.output, packed_arrays(result.values), ZIP)

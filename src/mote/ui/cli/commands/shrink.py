@@ -35,11 +35,7 @@ def add(p: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     with progress("comparing outputs"):
-        result = shrink(
-            arguments.model,
-            **named(arguments, "inputs", "seed", "io", "numerics"),
-            **reading(arguments),
-        )
+        result = shrink(arguments.model, **named(arguments, "inputs", "seed", "io", "numerics"), **reading(arguments))
     print_json(result.json()) if arguments.json else print_text(result)
     return 0 if result.equal else 1
 

@@ -25,10 +25,7 @@ def add(p: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    signing = sign(
-        arguments.image,
-        **named(arguments, "key", "new_key", "output", "c_array"),
-    )
+    signing = sign(arguments.image, **named(arguments, "key", "new_key", "output", "c_array"))
     print_json(signing.json()) if arguments.json else _print_text(signing.json())
     return 0
 

@@ -6,18 +6,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from mote.compiler.emit.c.c import (
-    Compound,
-    Define,
-    Definition,
-    Expression,
-    Noted,
-    Template,
-    Text,
-    call,
-    index,
-    plus,
-)
+from mote.compiler.emit.c.c import Compound, Define, Definition, Expression, Noted, Template, Text, call, index, plus
 from mote.compiler.emit.c.model.handle import variable
 from mote.compiler.emit.c.options import CONSTANTS, ProjectOptions
 from mote.compiler.emit.c.values import brief, section

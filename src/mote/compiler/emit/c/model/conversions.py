@@ -136,7 +136,7 @@ def _labelling(port: CPort, function: str) -> list[Definition]:
 def ranking(port: CPort) -> list[Definition]:
     """The functions that find the best classes of an output."""
     size, scores = f"{port.macro}_SIZE", f"{port.ctype} *scores = {port.inner_call}"
-    better = when(_above(port, "scores[i]", "scores[best]"), "best = i")
+    better = when(_above(port, "scores[best]"), "best = i")
     top1: list[Statement] = [
         scores,
         "size_t best = 0",
@@ -145,7 +145,7 @@ def ranking(port: CPort) -> list[Definition]:
         "return best",
     ]
     shift = Compound(
-        f"for (; at > 0 && ({_above(port, 'scores[i]', 'scores[classes[at - 1]]')}); at--)",
+        f"for (; at > 0 && ({_above(port, 'scores[classes[at - 1]]')}); at--)",
         [when("at < k", "classes[at] = classes[at - 1]")],
     )
     insert = loop("size_t", "i", size, "size_t at = count < k ? count++ : k", shift, when("at < k", "classes[at] = i"))
@@ -162,7 +162,8 @@ def ranking(port: CPort) -> list[Definition]:
     ]
 
 
-def _above(port: CPort, a: str, b: str) -> str:
-    """The C condition that a score is greater than another; NaN is less than any number."""
-    greater = f"{a} > {b}"
-    return greater if port.tensor.dtype != DType.FLOAT32 else f"{greater} || ({b} != {b} && {a} == {a})"
+def _above(port: CPort, other: str) -> str:
+    """The C condition that score i is greater than another; NaN is less than any number."""
+    greater = f"scores[i] > {other}"
+    either = f"{greater} || ({other} != {other} && scores[i] == scores[i])"
+    return greater if port.tensor.dtype != DType.FLOAT32 else either

@@ -7,17 +7,7 @@ from collections.abc import Collection
 
 import numpy as np
 
-from mote.compiler.emit.c.c import (
-    CFunction,
-    Comment,
-    Compound,
-    Definition,
-    Noted,
-    Statement,
-    assign,
-    call,
-    when,
-)
+from mote.compiler.emit.c.c import CFunction, Comment, Compound, Definition, Noted, Statement, assign, call, when
 from mote.compiler.emit.c.model.handle import declared, handed, instance_type, taken, variable
 from mote.compiler.emit.c.options import ProjectOptions
 from mote.compiler.emit.c.values import ConstantPool

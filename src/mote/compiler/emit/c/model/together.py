@@ -103,7 +103,7 @@ def functions(models: Sequence[Model], options: ProjectOptions) -> list[Definiti
             [
                 "mote_status status",
                 assign(f"{state}.model", 0),
-                *(part for own in names for part in (f"status = {own}_init()", _unless("MOTE_OK"))),
+                *(part for own in names for part in (f"status = {own}_init()", _UNLESS_OK)),
                 *begin,
                 "return MOTE_OK",
             ],
@@ -144,8 +144,7 @@ def functions(models: Sequence[Model], options: ProjectOptions) -> list[Definiti
     ]
 
 
-def _unless(status: str) -> Statement:
-    return when(f"status != {status}", "return status")
+_UNLESS_OK = when("status != MOTE_OK", "return status")
 
 
 def _turn(number: int, model: Model, options: ProjectOptions) -> Case:
@@ -176,7 +175,7 @@ def _reset(models: Sequence[Model], options: ProjectOptions, begin: Sequence[Sta
             [
                 "mote_status status",
                 ready,
-                *(part for call in calls for part in (f"status = {call}", _unless("MOTE_OK"))),
+                *(part for call in calls for part in (f"status = {call}", _UNLESS_OK)),
                 *begin,
                 "return MOTE_OK",
             ],

@@ -5,9 +5,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from mote.compiler.kernels.armv7em.depthwise.depthwise3_assembly import MOST_OFFSET, code
+from mote.compiler.kernels.armv7em.depthwise.depthwise3_assembly import code
 from mote.compiler.kernels.armv7em.depthwise.records import Channels, Weights, form_of, stream
 from mote.compiler.kernels.armv7em.ordering.schedule import Order, ordered
+from mote.compiler.kernels.assembly import MOST_OFFSET
 from mote.compiler.kernels.contract import Instance, Params, View
 from mote.ir.ops.windows.depthwise import DepthwiseConv2D
 

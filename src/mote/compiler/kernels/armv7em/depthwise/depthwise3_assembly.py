@@ -11,9 +11,8 @@ output, and the end address, that of one channel past the last.
 from __future__ import annotations
 
 from mote.compiler.kernels.armv7em.depthwise.depthwise_wide_assembly import scale
+from mote.compiler.kernels.assembly import MOST_OFFSET, enter, leave
 
-MOST_OFFSET = 4095
-"""Largest immediate offset of a store instruction."""
 WEIGHTS, CONSTANTS = 4, 28
 """Byte offsets of the weights and of the requantization constants in a channel's record."""
 RECORD = {"relu": 36, "linear": 40}
@@ -33,7 +32,7 @@ def code(
         at = f"r3, #{WEIGHTS + 8 * k}" if rows == 3 else f"r2, #{8 * k}"
         body += [f"ldrd r10, r11, [{at}]", *_row(f"r{k}", stride, outputs, closed, line, first=k == 0)]
     return [
-        "push {r4-r11, lr}",
+        *enter(),
         "ldm r0, {r0, r5, r6, r7, r8}",
         "add r4, r2, r6",
         "add r5, r4, r5",
@@ -54,8 +53,7 @@ def code(
         "str r12, [sp]",
         "cmp r12, lr",
         "bne.w 1b",
-        "add sp, sp, #8",
-        "pop {r4-r11, pc}",
+        *leave(8),
     ]
 
 

@@ -7,6 +7,8 @@ the stack, or in FPU registers, which saves a cycle for two rows.
 
 from __future__ import annotations
 
+from mote.compiler.kernels.assembly import enter, leave
+
 
 def code(taps: int, form: str, shift: int, *, fpu: bool = False) -> list[str]:
     """A function that computes the channels of a `mote_column_run_t` from `taps` input rows. `fpu`: keep the row
@@ -14,7 +16,7 @@ def code(taps: int, form: str, shift: int, *, fpu: bool = False) -> list[str]:
     pairs, alone = taps // 2, taps % 2
     frame = 0 if fpu else 4 * taps
     return [
-        "push {r4-r11, lr}",
+        *enter(),
         "ldm r0, {r4-r11}",
         *([f"sub sp, sp, #{frame}", "mov lr, sp"] if frame else []),
         "add r8, r6, r11",
@@ -31,8 +33,7 @@ def code(taps: int, form: str, shift: int, *, fpu: bool = False) -> list[str]:
         "strb r0, [r8], #4",
         "adds r10, r10, #4",
         "bne.w 1b",
-        *([f"add sp, sp, #{frame}"] if frame else []),
-        "pop {r4-r11, pc}",
+        *leave(frame),
     ]
 
 

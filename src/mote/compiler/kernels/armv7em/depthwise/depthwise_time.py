@@ -11,9 +11,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from mote.compiler.kernels.armv7em.common import DSP, NO_CONSTANTS
-from mote.compiler.kernels.armv7em.depthwise.depthwise_wide_assembly import Block, Product, add, scale
+from mote.compiler.kernels.armv7em.depthwise.depthwise_wide_assembly import Block, Product, scale
 from mote.compiler.kernels.armv7em.depthwise.records import Weights, channels_of, stream
 from mote.compiler.kernels.armv7em.ordering.knob import with_order
+from mote.compiler.kernels.assembly import MOST_OFFSET, enter, leave, load_next, plus_parts
 from mote.compiler.kernels.contract import INT8, Call, Entry, Instance, Kernel, Needs, Packed, Params, Refusal, View
 from mote.ir.ops.windows.depthwise import DepthwiseConv2D
 
@@ -23,8 +24,6 @@ CHANNELS = 4
 are repeated in the last group."""
 SIZES = (6, 4, 2)
 """Possible block sizes in outputs. All blocks but the last are even because a word holds two inputs."""
-MOST_OFFSET = 4095
-"""Largest immediate offset of a store instruction."""
 COLUMNS = ("depthwise_column", *(f"depthwise_column_{form}" for form in ("wide", "unrolled", "unrolled_fpu")))
 """Names of the kernels that compute one row at a time, which this one replaces."""
 LIMIT, FRAME = 0, 12
@@ -92,13 +91,13 @@ def code(taps: int, outputs: int, channels: int, size: int, form: str, shift: in
     again = [
         f"ldr r12, [sp, #{LIMIT}]",
         f"add r1, r1, #{2 * size}",
-        *add("r2", "r2", size * channels),
+        *plus_parts("r2", "r2", size * channels),
         f"sub r0, r0, #{4 * record}",
         "cmp r1, r12",
         "bne 2b",
     ]
     lines = [
-        "push {r4-r11, lr}",
+        *enter(),
         f"add r4, r0, #{used}",
         "mov r5, r2",
         "add r6, r2, #4",
@@ -117,8 +116,7 @@ def code(taps: int, outputs: int, channels: int, size: int, form: str, shift: in
         "stm sp, {r4, r5}",
         "cmp r5, r6",
         "bne 1b",
-        f"add sp, sp, #{FRAME}",
-        "pop {r4-r11, pc}",
+        *leave(FRAME),
     ]
     return Code(lines, blocks * (_cycles(block) + _cycles(again) + 2) + _cycles(last))
 
@@ -163,7 +161,7 @@ def _products(block: Block) -> list[str]:
             room = min(len(free), block.weight_words - next_word)
             allocated = [free.pop(0) for _ in range(room)]
             loaded = [bias, *allocated] if next_word == 0 else allocated
-            lines.append(f"ldm r0!, {{{', '.join(loaded)}}}" if len(loaded) > 1 else f"ldr {loaded[0]}, [r0], #4")
+            lines.append(load_next("r0", loaded))
             words |= dict(zip(range(next_word, next_word + room), allocated, strict=True))
             next_word += room
         to = f"r{4 + p.output}"

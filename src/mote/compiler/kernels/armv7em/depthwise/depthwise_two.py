@@ -6,16 +6,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from mote.compiler.kernels.armv7em.depthwise.depthwise3 import Blocks, parts3
-from mote.compiler.kernels.armv7em.depthwise.depthwise_two_assembly import (
-    MOST_OFFSET,
-    TWO,
-    Inputs,
-    Outputs,
-    Shape,
-    code,
-)
+from mote.compiler.kernels.armv7em.depthwise.depthwise_two_assembly import TWO, Inputs, Outputs, Shape, code
 from mote.compiler.kernels.armv7em.depthwise.depthwise_wide_assembly import Block
 from mote.compiler.kernels.armv7em.depthwise.records import Channels, Weights, form_of
+from mote.compiler.kernels.assembly import MOST_OFFSET
 from mote.compiler.kernels.contract import Instance, Params, View
 from mote.ir.ops.windows.depthwise import DepthwiseConv2D
 

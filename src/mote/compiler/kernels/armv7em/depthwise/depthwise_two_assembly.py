@@ -15,8 +15,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import zip_longest
 
-from mote.compiler.kernels.armv7em.depthwise.depthwise_wide_assembly import Block, Product, add
+from mote.compiler.kernels.armv7em.depthwise.depthwise_wide_assembly import Block, Product
 from mote.compiler.kernels.armv7em.depthwise.records import Weights
+from mote.compiler.kernels.assembly import MOST_OFFSET, enter, leave, plus_parts, scaled
 
 OUT, LIMIT, RECORDS, CHANNEL, FRAME = 40, 44, 48, 52, 60
 """Stack offsets after the channel's record. OUT: next output; LIMIT: end of a row's blocks of four; RECORDS: next
@@ -31,8 +32,8 @@ TABLE, BIASES = 0, 56
 """Offsets in `mote_planar_apart_t` (biases separate from the records) of the records and of the biases."""
 SAVED = 36
 """Bytes of callee-saved registers that the function prologue pushes."""
-MOST_OFFSET, MOST_PAIR = 4095, 1020
-"""Largest immediate offset of a load of one word, and of two."""
+MOST_PAIR = 1020
+"""Largest immediate offset of a load of two words."""
 UNPACKED = 0xFF00FF00
 
 
@@ -123,8 +124,7 @@ def code(shape: Shape, inputs: Inputs, outputs: Outputs, weights: Weights, form:
     biases = frame if weights is Weights.B8 else None
     frame += 0 if biases is None else 4
     return [
-        "push {r4-r11, lr}",
-        f"sub sp, sp, #{frame}",
+        *enter(frame),
         *(_row_distances(inputs, frame) if inputs.row is None else []),
         *(
             []
@@ -139,12 +139,11 @@ def code(shape: Shape, inputs: Inputs, outputs: Outputs, weights: Weights, form:
         *_fours(shape, inputs, outputs, form, shift),
         *_last(shape, inputs, outputs, form, shift),
         f"ldrd r9, r10, [sp, #{CHANNEL}]",
-        *add("r9", "r9", outputs.channel),
+        *plus_parts("r9", "r9", outputs.channel),
         f"str r9, [sp, #{CHANNEL}]",
         "cmp r9, r10",
         "bne.w 1b",
-        f"add sp, sp, #{frame}",
-        "pop {r4-r11, pc}",
+        *leave(frame),
     ]
 
 
@@ -183,20 +182,20 @@ def _fours(shape: Shape, inputs: Inputs, outputs: Outputs, form: str, shift: int
     """Code for the blocks of four; after more than one, the stack slot OUT has the address of the last block's
     outputs."""
     step = 4 * shape.stride
-    skip = add("r0", "r0", inputs.line - shape.used) if shape.last is None else []
+    skip = plus_parts("r0", "r0", inputs.line - shape.used) if shape.last is None else []
     outs = inputs.outs
     four = [*_sums(shape.four, inputs, step), *_bytes(outs, 4, form, shift)]
     if shape.fours < 2:
         return [*four, f"ldr r9, [sp, #{CHANNEL}]", *_stores(outs, 4, 0, outputs), *skip] if shape.fours else []
     return [
         f"ldr r9, [sp, #{CHANNEL}]",
-        *add("r10", "r9", shape.fours * outputs.block),
+        *plus_parts("r10", "r9", shape.fours * outputs.block),
         f"strd r9, r10, [sp, #{OUT}]",
         "2:",
         *four,
         f"ldrd r9, r10, [sp, #{OUT}]",
         *_stores(outs, 4, 0, outputs),
-        *add("r9", "r9", outputs.block),
+        *plus_parts("r9", "r9", outputs.block),
         f"str r9, [sp, #{OUT}]",
         "cmp r9, r10",
         "bne.w 2b",
@@ -214,7 +213,7 @@ def _last(shape: Shape, inputs: Inputs, outputs: Outputs, form: str, shift: int)
         *_sums(shape.last, inputs, inputs.line - shape.used),
         *_bytes(inputs.outs, count, form, shift),
         f"ldr r9, [sp, #{OUT if several else CHANNEL}]",
-        *([] if near else add("r9", "r9", at)),
+        *([] if near else plus_parts("r9", "r9", at)),
         *_stores(inputs.outs, count, at if near else 0, outputs),
     ]
 
@@ -250,7 +249,7 @@ def _to_next_row(inputs: Inputs, number: int, rows: int) -> list[str]:
     """Instructions that move the input pointer to the next row."""
     if inputs.row is None:
         return [f"ldr r11, [sp, #{WAYS + 4 * number}]", "add r0, r0, r11"]
-    return add("r0", "r0", rows * inputs.row) if inputs.far else []
+    return plus_parts("r0", "r0", rows * inputs.row) if inputs.far else []
 
 
 def _interleaved(products: list[str], way: list[str], loads: list[str]) -> list[str]:
@@ -338,22 +337,12 @@ def _sum(out: int, output: int) -> str:
 def _bytes(outs: int, count: int, form: str, shift: int) -> list[str]:
     """Requantize all sums to bytes; the instructions of adjacent sums are interleaved."""
     sums = [_sum(out, j) for out in range(outs) for j in range(count)]
-    scaled = [_scaled(register, form, ("lr", "r12")[i % 2]) for i, register in enumerate(sums)]
+    fix = "r11" if form == "linear" else ""
+    steps = [scaled(register, "r9", "r10", fix, ("lr", "r12")[i % 2]) for i, register in enumerate(sums)]
     cut = [[f"ssat {register}, #8, {register}, asr #{shift}"] for register in sums]
-    both: Iterator[tuple[list[str], list[str]]] = zip_longest(scaled, [[], *cut], fillvalue=[])
+    both: Iterator[tuple[list[str], list[str]]] = zip_longest(steps, [[], *cut], fillvalue=[])
     constants = ["ldrd r9, r10, [sp, #28]", *(["ldr r11, [sp, #36]"] if form == "linear" else [])]
     return [*constants, *(text for parts in both for part in parts for text in part)]
-
-
-def _scaled(register: str, form: str, spare: str) -> list[str]:
-    """Requantize a sum: times r9, plus r10; `linear`: also plus r11 unless the sum is negative."""
-    if form == "relu":
-        return [f"smmla {register}, {register}, r9, r10"]
-    return [
-        f"bic {spare}, r11, {register}, asr #31",
-        f"add {spare}, {spare}, r10",
-        f"smmla {register}, {register}, r9, {spare}",
-    ]
 
 
 def _stores(outs: int, count: int, at: int, outputs: Outputs) -> list[str]:
@@ -365,7 +354,7 @@ def _stores(outs: int, count: int, at: int, outputs: Outputs) -> list[str]:
     if outputs.row is not None and outputs.row + places[-1] <= MOST_OFFSET:
         base, far, way = "r9", outputs.row, []
     elif outputs.row is not None:
-        base, far, way = "r11", 0, add("r11", "r9", outputs.row)
+        base, far, way = "r11", 0, plus_parts("r11", "r9", outputs.row)
     else:
         base, far, way = "r11", 0, [f"ldr r11, [sp, #{SECOND}]", "add r11, r11, r9"]
     second = [f"{outputs.store} {_sum(1, j)}, [{base}, #{far + place}]" for j, place in enumerate(places)]

@@ -7,15 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 
-from mote.compiler.kernels.armv7em.depthwise.depthwise_wide_assembly import (
-    MOST_OFFSET,
-    MOST_OUTPUTS,
-    Block,
-    code,
-    row_bytes,
-)
+from mote.compiler.kernels.armv7em.depthwise.depthwise_wide_assembly import MOST_OUTPUTS, Block, code, row_bytes
 from mote.compiler.kernels.armv7em.depthwise.records import Channels, Weights, stream
 from mote.compiler.kernels.armv7em.ordering.schedule import Order
+from mote.compiler.kernels.assembly import MOST_OFFSET
 from mote.compiler.kernels.contract import Instance, Params, View
 from mote.ir.graph.rows import OUTSIDE
 from mote.ir.ops.windows.depthwise import DepthwiseConv2D

@@ -22,11 +22,10 @@ from functools import cached_property
 
 from mote.compiler.kernels.armv7em.depthwise.records import MOST_STORED, Weights
 from mote.compiler.kernels.armv7em.ordering.schedule import Order, ordered, rearranged
+from mote.compiler.kernels.assembly import MOST_OFFSET, enter, leave, plus_parts, scaled
 
 RECORD, ENTRY, STOP, WIDE, ROWS, FRAME = 8, 16, 24, 28, 40, 68
 """Stack offsets of fields of `mote_wide_frame_t`, and its size."""
-MOST_OFFSET = 4095
-"""Largest immediate offset of a store instruction."""
 MOST_OUTPUTS = 6
 WITHOUT_SUM = {"smlad": "smuad", "smladx": "smuadx", "smlatb": "smultb", "smlabt": "smulbt", "smlabb": "smulbb"}
 
@@ -226,7 +225,7 @@ class Row:
         for pair in (loads[i : i + 2] for i in range(0, len(loads), 2)):
             op = "ldrd" if len(pair) == 2 else "ldr.w"
             self._steps.append(f"{op} {', '.join(register for _, register in pair)}, [r1, #{4 * pair[0][0]}]")
-        self._steps += [] if more else [_four_bytes(text) for text in add("r1", "r1", self.near)]
+        self._steps += [] if more else [_four_bytes(text) for text in plus_parts("r1", "r1", self.near)]
 
     def load(self, words: Sequence[int], registers: Sequence[str], pointer: str, *, more: bool) -> None:
         """Load the next words; `more`: advance the pointer, because others follow."""
@@ -338,8 +337,7 @@ def _code(
     chain = [text for i in range(1, rows) for text in _next_row(block, ROWS + 4 * i, order)]
     back = [f"ldr r3, [sp, #{ROWS}]", "sub r1, r1, r3"] if block.near else []
     return [
-        "push {r4-r11, lr}",
-        f"sub sp, sp, #{FRAME}",
+        *enter(FRAME),
         "mov r11, sp",
         "ldm r0!, {r1-r10}",
         "stm r11!, {r1-r10}",
@@ -368,8 +366,7 @@ def _code(
         "ldrd r10, lr, [sp]",
         *(f"strb {register}, [r10, #{channels * j}]" for j, register in enumerate(sums) if j),
         *(_next_channel(record, line) if line else _next_block(block, channels, record)),
-        f"add sp, sp, #{FRAME}",
-        "pop {r4-r11, pc}",
+        *leave(FRAME),
     ]
 
 
@@ -380,9 +377,7 @@ def row_bytes(block: Block, order: Order = Order.WRITTEN) -> int:
 
 def scale(register: str, form: str) -> list[str]:
     """Requantize a sum: times r10, plus r11; `linear`: also plus r12 unless the sum is negative."""
-    if form == "relu":
-        return [f"smmla {register}, {register}, r10, r11"]
-    return [f"bic lr, r12, {register}, asr #31", "add lr, lr, r11", f"smmla {register}, {register}, r10, lr"]
+    return scaled(register, "r10", "r11", "r12" if form == "linear" else "", "lr")
 
 
 def _next_channel(record: int, line: int) -> list[str]:
@@ -402,7 +397,7 @@ def _next_block(block: Block, channels: int, record: int) -> list[str]:
         f"ldr r3, [sp, #{STOP}]",
         "strb r4, [r10]",
         f"add r1, r1, #{4 * block.stride}",
-        *add("r10", "r10", 4 * channels),
+        *plus_parts("r10", "r10", 4 * channels),
         "cmp r1, r3",
         "str r10, [sp]",
         "bne 1b",
@@ -418,12 +413,3 @@ def _next_block(block: Block, channels: int, record: int) -> list[str]:
         f"str r0, [sp, #{RECORD}]",
         "bne 1b",
     ]
-
-
-def add(to: str, register: str, number: int) -> list[str]:
-    """Add a constant of up to twenty bits to a register."""
-    op, size = ("sub", -number) if number < 0 else ("add", number)
-    parts = [part for part in (size & ~0xFFF, size & 0xFFF) if part]
-    assert size < 1 << 20
-    lines = [f"{op} {to}, {register if i == 0 else to}, #{part}" for i, part in enumerate(parts)]
-    return lines or ([f"mov {to}, {register}"] if to != register else [])

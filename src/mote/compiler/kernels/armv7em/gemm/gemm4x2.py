@@ -25,7 +25,6 @@ from mote.compiler.kernels.armv7em.gemm.gemm3 import (
 )
 from mote.compiler.kernels.armv7em.gemm.gemm_assembly import (
     AHEAD,
-    MOST_OFFSET,
     STEP_CYCLES,
     MatrixWeights,
     OutputPlaces,
@@ -41,6 +40,7 @@ from mote.compiler.kernels.armv7em.gemm.gemm_shared_assembly import loop_cycles 
 from mote.compiler.kernels.armv7em.gemm.gemm_shared_assembly import shared_code, widening_code
 from mote.compiler.kernels.armv7em.ordering import knob
 from mote.compiler.kernels.armv7em.ordering.schedule import Order
+from mote.compiler.kernels.assembly import MOST_OFFSET
 from mote.compiler.kernels.contract import (
     INT8,
     Biases,

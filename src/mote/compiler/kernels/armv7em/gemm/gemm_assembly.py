@@ -24,6 +24,8 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import Protocol
 
+from mote.compiler.kernels.assembly import FLOATS, MOST_OFFSET, enter, leave, listed, plus, scaled
+
 
 class MatrixWeights(StrEnum):
     """Storage format of convolution weights, and how results are rounded."""
@@ -57,14 +59,10 @@ STEP_CYCLES, PASS = 16, 6
 """Cycles on a Cortex-M4: of a step, and the loop overhead of a pass."""
 AHEAD = 255
 """Largest immediate offset with which a load or store can update its pointer."""
-MOST_OFFSET = 4095
-"""Largest immediate offset of a store, and largest immediate of an `add` instruction."""
 ADD_SHIFT = 21
 """Fixed-point shift of sums of two operands, as in `mote_gemm3_add_s8.h`."""
 FPU_WORDS = 32
 """Number of FPU registers."""
-FPU_SAVED = "{s16-s31}"
-"""Callee-saved FPU registers."""
 
 
 @dataclass(frozen=True)
@@ -169,6 +167,7 @@ def code(
     biases = None if apart is None else frame
     frame += 0 if apart is None else 4
     keep = fpu_inputs(source) if fpu else FpuInputs()
+    vectors = FLOATS if keep.saved else ""
     steps, loop = source.steps, _fpu_loop(source) if fpu else _loop(source.steps - 1, most)
     loop = None if unrolled else loop
     scale = "linear" if out == "linear" else "relu"
@@ -184,9 +183,7 @@ def code(
     else:
         channels = [*results, *(add_onto(target, added) if target.added else []), *_store(target, last)]
     return (
-        "push {r4-r11, lr}",
-        *([f"vpush {FPU_SAVED}"] if keep.saved else []),
-        f"sub sp, sp, #{frame}",
+        *enter(frame, vectors=vectors),
         f"add r12, sp, #{INPUTS}",
         *copy(GIVEN + source.pointers),
         *(addition(added) if target.added else []),
@@ -194,7 +191,7 @@ def code(
         "subs r0, r0, #8",
         "subs r1, r1, #4",
         f"strd r0, r1, [sp, #{INPUTS}]",
-        *([*_plus("add", "r0", 16 * steps), f"str r0, [sp, #{END}]"] if loop else []),
+        *([*plus("r0", "r0", 16 * steps), f"str r0, [sp, #{END}]"] if loop else []),
         "1:",
         *_widened_inputs(source, keep),
         *begin(target),
@@ -202,25 +199,11 @@ def code(
         *([] if apart is None else [f"movw r12, #{apart + 8}", "add r12, r8, r12", f"str r12, [sp, #{biases}]"]),
         "2:",
         *channels,
-        *(_plus("sub", "r8", 16 * steps) if loop else []),
+        *(plus("r8", "r8", -16 * steps) if loop else []),
         "bne.w 2b",
         *_next_block(steps, [INPUTS, *([END] if loop else [])] if source.ready else []),
         "bne.w 1b",
-        f"add sp, sp, #{frame}",
-        *([f"vpop {FPU_SAVED}"] if keep.saved else []),
-        "pop {r4-r11, pc}",
-    )
-
-
-def _plus(op: str, register: str, value: int) -> list[str]:
-    """Add or subtract a constant; one that does not fit an immediate goes through r12."""
-    return (
-        [f"{op} {register}, {register}, #{value}"]
-        if value <= MOST_OFFSET
-        else [
-            f"movw r12, #{value}",
-            f"{op} {register}, {register}, r12",
-        ]
+        *leave(frame, vectors=vectors),
     )
 
 
@@ -621,21 +604,18 @@ def narrow(weights: MatrixWeights, scale: str, saturate: str, shift: int, *, to:
             *_shifted(second, saturate),
         ]
     if scale == "relu":
-        scaled = [*_constants(FREE), *more, *(f"smmla {a}, {a}, r10, r11" for a in first),
-                  *(f"smmla {a}, {a}, r12, lr" for a in second)]  # fmt: skip
+        lines = [*_constants(FREE), *more, *(f"smmla {a}, {a}, r10, r11" for a in first),
+                 *(f"smmla {a}, {a}, r12, lr" for a in second)]  # fmt: skip
     else:
-        scaled = [*_scaled(first, scale, more), *_scaled(second, scale)]
-    return [*scaled, *(f"{saturate} {a}, #8, {a}, asr #{shift}" for a in SUMS)]
+        lines = [*_scaled(first, scale, more), *_scaled(second, scale)]
+    return [*lines, *(f"{saturate} {a}, #8, {a}, asr #{shift}" for a in SUMS)]
 
 
 def _scaled(sums: Sequence[str], scale: str, more: Sequence[str] = ()) -> list[str]:
     if scale == "relu":
-        return [*_constants(["r10", "r11"]), *(f"smmla {a}, {a}, r10, r11" for a in sums)]
-    return [
-        *_constants(["r10", "r11", "r12"]),
-        *more,
-        *(t for a in sums for t in (f"bic lr, r12, {a}, asr #31", "add lr, lr, r11", f"smmla {a}, {a}, r10, lr")),
-    ]
+        return [*_constants(["r10", "r11"]), *(text for a in sums for text in scaled(a, "r10", "r11"))]
+    linear = [text for a in sums for text in scaled(a, "r10", "r11", "r12", "lr")]
+    return [*_constants(["r10", "r11", "r12"]), *more, *linear]
 
 
 def _rounded(a: str, scale: str) -> list[str]:
@@ -706,5 +686,5 @@ def _store(target: OutputPlaces, pointers: list[str]) -> list[str]:
         return ["ldrd r10, r11, [sp]", *second, *first, f"add r10, r10, #{2 * line}", "str r10, [sp]", "cmp r10, r11"]
     second = [f"strb r{4 + p}, [{r}, #{line}]" for p, r in enumerate(pointers)]
     first = [f"strb r{p}, [{r}], #{2 * line}" for p, r in enumerate(pointers)]
-    return [f"ldm sp, {{{', '.join(pointers)}}}", *second, *first, f"stm sp, {{{', '.join(pointers)}}}",
+    return [f"ldm sp, {listed(pointers)}", *second, *first, f"stm sp, {listed(pointers)}",
             f"ldr r0, [sp, #{LIMIT}]", "cmp r10, r0"]  # fmt: skip

@@ -34,6 +34,7 @@ from mote.compiler.kernels.armv7em.gemm.gemm_assembly import (
     looped_line,
     narrow,
 )
+from mote.compiler.kernels.assembly import enter, leave, listed
 
 EACH = 12
 """Steps that the loop is unrolled by."""
@@ -83,8 +84,7 @@ def shared_code(weights: MatrixWeights, out: str, shift: int, *, added: bool = F
         *_store(planar=planar),
     ]
     return (
-        "push {r4-r11, lr}",
-        f"sub sp, sp, #{frame}",
+        *enter(frame),
         f"strd r0, r2, [sp, #{FRAME}]",
         *_lengths(planar=planar),
         f"add r12, sp, #{INPUTS}",
@@ -115,8 +115,7 @@ def shared_code(weights: MatrixWeights, out: str, shift: int, *, added: bool = F
         "subs r0, r0, #1",
         f"str r0, [sp, #{BLOCKS}]",
         "bne.w 1b",
-        f"add sp, sp, #{frame}",
-        "pop {r4-r11, pc}",
+        *leave(frame),
     )
 
 
@@ -207,7 +206,7 @@ def _next() -> list[str]:
 
 def _store(*, planar: bool) -> list[str]:
     """Store two channels of four pixels, and compare with the end address."""
-    pointers = f"ldm sp, {{{', '.join(FREE)}}}", f"stm sp, {{{', '.join(FREE)}}}"
+    pointers = f"ldm sp, {listed(FREE)}", f"stm sp, {listed(FREE)}"
     if planar:
         first = [f"strb {SUMS[p]}, [{r}]" for p, r in enumerate(FREE)]
         second = [f"strb {SUMS[4 + p]}, [{r}, r0]" for p, r in enumerate(FREE)]

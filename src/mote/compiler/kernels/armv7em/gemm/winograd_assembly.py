@@ -14,6 +14,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import lru_cache
 
+from mote.compiler.kernels.assembly import enter, leave
+
 CONTROL = 8
 """Bytes of control words before each run of channel pairs."""
 SUMS = 32
@@ -24,8 +26,8 @@ MOST_ORDERED = 32
 """Most channel pairs of rescheduled code; its savings do not depend on their number."""
 PAIR_CYCLES, POSITION_CYCLES, JUMP_CYCLES = 16, 11, 11
 """Cycles on a Cortex-M4: of a channel pair's products, of a position's overhead, and of its jumps in shared code."""
-TO, END, BEGIN = 0, 4, 8
-"""Stack offsets: destination of sums, end of sums, initial values."""
+TO, END, BEGIN, FRAME = 0, 4, 8, 16
+"""Stack offsets: destination of sums, end of sums, initial values. FRAME: total bytes."""
 
 
 @lru_cache(maxsize=64)
@@ -34,8 +36,7 @@ def products(pairs: int, positions: int, keep: int, period: int) -> tuple[str, .
     `period` as in `mote_winograd_control`."""
     assert 1 < pairs <= MOST_ORDERED and positions % period == 0 and not keep & 1
     return (
-        "push {r4-r11, lr}",
-        "sub sp, sp, #16",
+        *enter(FRAME),
         "ldr r2, [r0, #4]",
         f"add r3, r2, #{SUMS * positions}",
         "ldrd r4, r5, [r1]",
@@ -53,8 +54,7 @@ def products(pairs: int, positions: int, keep: int, period: int) -> tuple[str, .
         "cmp lr, r12",
         "bne.w 1b",
         "add r0, r9, #4",
-        "add sp, sp, #16",
-        "pop {r4-r11, pc}",
+        *leave(FRAME),
     )
 
 

@@ -8,7 +8,8 @@ from functools import partial
 import numpy as np
 
 from mote.compiler.kernels.armv7em.common import DSP
-from mote.compiler.kernels.armv7em.int16.conv4x2_assembly import MOST_OFFSET, Outputs, code
+from mote.compiler.kernels.armv7em.int16.conv4x2_assembly import Outputs, code
+from mote.compiler.kernels.assembly import MOST_OFFSET
 from mote.compiler.kernels.contract import Instance, Kernel, Packed, Refusal, View
 from mote.compiler.kernels.pack.blocks_s16 import (
     DILATED,

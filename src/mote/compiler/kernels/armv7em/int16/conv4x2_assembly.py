@@ -11,6 +11,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
+from mote.compiler.kernels.assembly import enter, leave, plus
+
 TO, LIMIT, FROM, END, TAP, FRAME = 0, 4, 8, 12, 16, 20
 """Stack offsets. TO: next outputs; LIMIT: end of the outputs; FROM: pointers to input rows; END: end of a line's loop;
 TAP: pointer to the next row's pointer. FRAME: total bytes."""
@@ -18,8 +20,6 @@ ROWS = 12
 """Offset of the row pointers in `mote_block_s16_t`."""
 MOST_STEPS = 20
 """Most pairs of products that are unrolled; longer sums use loops."""
-MOST_OFFSET = 4095
-"""Largest immediate offset of a load or store."""
 LOWEST, HIGHEST = -32768, 32767
 
 
@@ -45,27 +45,15 @@ class Outputs:
         return [*below, *([("qadd16", "qsub16", HIGHEST - self.high)] if self.high < HIGHEST else [])]
 
 
-def plus(register: str, source: str, value: int) -> list[str]:
-    """Add a constant; one that does not fit an immediate goes through r12."""
-    if value <= MOST_OFFSET:
-        return [f"add {register}, {source}, #{value}"]
-    return [f"movw r12, #{value}", f"add {register}, {source}, r12"]
-
-
 def begin(out: Outputs, frame: int) -> list[str]:
     """Function prologue: save registers, store the output range on the stack, load the stream into r9; r0 is the
     block."""
     return [
-        "push {r4-r11, lr}",
-        f"sub sp, sp, #{frame}",
+        *enter(frame),
         "ldrd r9, r1, [r0]",
         *plus("r2", "r1", 2 * out.channels),
         f"strd r1, r2, [sp, #{TO}]",
     ]
-
-
-def end(frame: int) -> list[str]:
-    return [f"add sp, sp, #{frame}", "pop {r4-r11, pc}"]
 
 
 def finish(pixels: int, out: Outputs) -> list[str]:
@@ -107,7 +95,7 @@ def code(pixels: int, taps: int, line: int, pixel: int, *, wide: bool, out: Outp
         *_sums(pixels, taps, line, pixel, wide=wide),
         *finish(pixels, out),
         "bne.w 1b",
-        *end(FRAME),
+        *leave(FRAME),
     )
 
 

@@ -7,8 +7,8 @@ import numpy as np
 
 from mote.compiler.kernels.armv7em.common import DSP
 from mote.compiler.kernels.armv7em.int16.conv4x2 import outputs_of
-from mote.compiler.kernels.armv7em.int16.conv4x2_assembly import MOST_OFFSET
 from mote.compiler.kernels.armv7em.int16.depthwise4x2_assembly import MOST_ROWS, code
+from mote.compiler.kernels.assembly import MOST_OFFSET
 from mote.compiler.kernels.contract import Instance, Kernel, Packed, Refusal, View
 from mote.compiler.kernels.pack.blocks_s16 import DILATED, FAR, INT16, ODD, PIXELS, edged, edges_of, halves_in_words
 from mote.compiler.kernels.pack.requantize.high_s16 import high_scale

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from mote.compiler.kernels.armv7em.int16.conv4x2_assembly import ROWS, Outputs, begin, biases, end, finish
+from mote.compiler.kernels.armv7em.int16.conv4x2_assembly import ROWS, Outputs, begin, biases, finish
+from mote.compiler.kernels.assembly import leave, load_next
 from mote.compiler.kernels.pack.blocks_s16 import EdgeBlock
 
 SLOT, LINES = 8, 12
@@ -60,7 +61,7 @@ def code(edge: EdgeBlock, taps: int, columns: int, step: int, out: Outputs) -> t
         *rows,
         *finish(pixels, out),
         "bne.w 1b",
-        *end(frame),
+        *leave(frame),
     )
 
 
@@ -71,7 +72,7 @@ def _row(edge: EdgeBlock, columns: int, step: int, pixel: int) -> list[str]:
     inside = range(edge.left, (edge.pixels - 1) * step + columns - edge.right)
     for first in range(0, columns, len(WEIGHTS)):
         taps = range(first, min(columns, first + len(WEIGHTS)))
-        load = f"ldm r9!, {{{', '.join(WEIGHTS[: len(taps)])}}}" if len(taps) > 1 else f"ldr {WEIGHTS[0]}, [r9], #4"
+        load = load_next("r9", WEIGHTS[: len(taps)])
         used = sorted({p * step + t for p in range(edge.pixels) for t in taps} & set(inside))
         if not lines and used[:1] != [edge.left]:
             lines.append("add r8, r8, #4")

@@ -10,8 +10,10 @@ additions; 53 if it also extends the inputs, and 49 if these are in FPU register
 
 from __future__ import annotations
 
-X, OUT, STOP, MULT, FIRST, SECOND, PRODUCTS, END = range(0, 32, 4)
-"""Stack offsets of the fields of `mote_fc6_pairs_run_t`, and of the end of the inputs."""
+from mote.compiler.kernels.assembly import FLOATS, enter, leave, load_next, scaled
+
+X, OUT, STOP, MULT, FIRST, SECOND, PRODUCTS, END, FRAME = range(0, 36, 4)
+"""Stack offsets of the fields of `mote_fc6_pairs_run_t`, and of the end of the inputs. FRAME: total bytes."""
 ONCE = "once"
 """The form of requantization with one scale for all outputs and one rounding."""
 LONG, SHORT, SHORTEST = 32, 8, 4
@@ -34,10 +36,9 @@ def code(
     before, loop = (steps, 0) if steps <= most else (steps % each, each)
     looped = ["2:", *_steps(loop, pairs, roomy), f"ldr r12, [sp, #{END}]", "cmp r8, r12", "bne.w 2b"] if loop else []
     kept = min(steps, KEPT) if fpu and pairs == MOST_PAIRS else 0
-    saved = kept > UNSAVED
+    vectors = FLOATS if kept > UNSAVED else ""
     return [
-        "push {r4-r11, lr}",
-        *(["vpush {s16-s31}"] if saved else []),
+        *enter(vectors=vectors),
         "ldm r0, {r0-r7}",
         "mov r9, r0",
         f"movw r8, #{(8 if roomy else 4) * steps}",
@@ -57,9 +58,7 @@ def code(
         "cmp lr, r10",
         f"str lr, [sp, #{OUT}]",
         "bne.w 1b",
-        "add sp, sp, #32",
-        *(["vpop {s16-s31}"] if saved else []),
-        "pop {r4-r11, pc}",
+        *leave(FRAME, vectors=vectors),
     ]
 
 
@@ -70,8 +69,7 @@ def _begin(pairs: int, form: str, *, moved: bool) -> list[str]:
     if form == ONCE:
         adds = [f"add r{i}, r{i}, lr" for i in range(0, 2 * pairs, 2)]
         return [f"ldr lr, [sp, #{PRODUCTS}]", f"ldr r8, [sp, #{X}]", f"ldm r9!, {{r0-r{last + 1}}}", *adds]
-    odd = ", ".join(f"r{i}" for i in range(1, 2 * pairs, 2))
-    loads = f"ldm r9!, {{{odd}}}" if pairs > 1 else f"ldr {odd}, [r9], #4"
+    loads = load_next("r9", [f"r{i}" for i in range(1, 2 * pairs, 2)])
     moves = [f"mov r{i}, r{last}" for i in range(0, last, 2)] if moved else []
     return [f"ldr r{last}, [sp, #{PRODUCTS}]", f"ldr r8, [sp, #{X}]", loads, *moves]
 
@@ -94,16 +92,12 @@ def _per_channel(pairs: int, shift: int, form: str) -> list[str]:
     for even in range(0, 2 * pairs, 2):
         widened = f"add r{even}, r6, r{even}, lsl #8"
         if form == "linear":
-            lines += ["ldm r9!, {r6, r7, r10, r11}", widened, *_signed(even, "r7", "r10", "r11")]
-            lines += ["ldm r9!, {r6, r7, r10}", *_signed(even + 1, "r6", "r7", "r10")]
+            lines += ["ldm r9!, {r6, r7, r10, r11}", widened, *scaled(f"r{even}", "r7", "r10", "r11")]
+            lines += ["ldm r9!, {r6, r7, r10}", *scaled(f"r{even + 1}", "r6", "r7", "r10")]
         else:
             lines += ["ldm r9!, {r6, r7, r10, r11, r12}", widened]
             lines += [f"smmla r{even}, r{even}, r7, r10", f"smmla r{even + 1}, r{even + 1}, r11, r12"]
     return [*lines, *(f"ssat r{i}, #8, r{i}, asr #{shift}" for i in range(2 * pairs))]
-
-
-def _signed(i: int, mult: str, add: str, fix: str) -> list[str]:
-    return [f"bic {fix}, {fix}, r{i}, asr #31", f"add {add}, {add}, {fix}", f"smmla r{i}, r{i}, {mult}, {add}"]
 
 
 EXTENDED = ["ldm r8!, {r6, r7}"]
@@ -118,7 +112,7 @@ def _steps(count: int, pairs: int, roomy: bool, *, kept: int = 0, first: bool = 
     for i, (step, pair) in enumerate(blocks):
         if i % 2 == 0:
             words = WEIGHTS[: 2 * min(2, len(blocks) - i)]
-            lines.append(f"ldm r9!, {{{', '.join(words)}}}")
+            lines.append(load_next("r9", words))
         if pair == 0:
             held = [f"vmov r6, r7, s{2 * step}, s{2 * step + 1}"]
             lines += held if step < kept else EXTENDED if roomy else BYTES

@@ -8,8 +8,10 @@ them multiplications and the unpacking of weights.
 
 from __future__ import annotations
 
-X, OUT, STOP, MULT, FIRST, SECOND, END = range(0, 28, 4)
-"""Stack offsets of the fields of `mote_fc8_pairs_run_t`, and of the end of the inputs."""
+from mote.compiler.kernels.assembly import enter, leave, scaled
+
+X, OUT, STOP, MULT, FIRST, SECOND, END, FRAME = range(0, 32, 4)
+"""Stack offsets of the fields of `mote_fc8_pairs_run_t`, and of the end of the inputs. FRAME: total bytes."""
 ONCE = "once"
 """The form of requantization with one scale for all outputs and one rounding."""
 EVEN, ODD = range(0, 8, 2), range(1, 8, 2)
@@ -27,7 +29,7 @@ def code(steps: int, shift: int, form: str, *, compact: bool = False) -> list[st
     before, loop = (steps % each, each) if steps // each > 1 else (steps, 0)
     looped = ["2:", *_steps(loop), f"ldr r12, [sp, #{END}]", "cmp r8, r12", "bne.w 2b"] if loop else []
     return [
-        "push {r4-r11, lr}",
+        *enter(),
         "ldm r0, {r0-r6}",
         "sub r9, r0, #4",
         "subs r1, r1, #4",
@@ -48,8 +50,7 @@ def code(steps: int, shift: int, form: str, *, compact: bool = False) -> list[st
         "cmp lr, r10",
         f"str lr, [sp, #{OUT}]",
         "bne.w 1b",
-        "add sp, sp, #28",
-        "pop {r4-r11, pc}",
+        *leave(FRAME),
     ]
 
 
@@ -74,17 +75,12 @@ def _per_channel(shift: int, form: str) -> list[str]:
         at, last = 4 * each * i + 4, i == len(EVEN) - 1
         first = ["r10", "r11", "r12", *(["lr"] if linear else [])]
         lines += [f"ldr {r}, [r9, #{at + 4 * n}]" for n, r in enumerate(first)]
-        lines += [f"add r{even}, r10, r{even}, lsl #8", *_scaled(even, *first[1:])]
+        lines += [f"add r{even}, r10, r{even}, lsl #8", *scaled(f"r{even}", *first[1:])]
         second, at = first[:-1], at + 4 * len(first)
         end = "!" if last else ""
         lines += [f"ldr {r}, [r9, #{at + 4 * n}]{end if r == second[-1] else ''}" for n, r in enumerate(second)]
-        lines += _scaled(odd, *second)
+        lines += scaled(f"r{odd}", *second)
     return [*lines, *(f"ssat r{i}, #8, r{i}, asr #{shift}" for i in range(8))]
-
-
-def _scaled(i: int, mult: str, add: str, fix: str | None = None) -> list[str]:
-    signs = [f"bic {fix}, {fix}, r{i}, asr #31", f"add {add}, {add}, {fix}"] if fix else []
-    return [*signs, f"smmla r{i}, r{i}, {mult}, {add}"]
 
 
 def _steps(count: int) -> list[str]:

@@ -15,8 +15,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from mote.compiler.kernels.helium.ordering import Pipe, VectorInstruction, ordered
+from mote.compiler.kernels.assembly import VECTORS, advance, enter, leave
+from mote.compiler.kernels.helium.ordering import ordered
 from mote.compiler.kernels.helium.requantize import Requantize
+from mote.compiler.kernels.helium.requantized_vectors import Constants, RequantizedVectors
 from mote.compiler.kernels.pack.requantize.vector import LaneForm
 
 BLOCK = 16
@@ -88,24 +90,18 @@ def _lines(channels: Channels, requantize: Requantize) -> tuple[str, ...]:
     return tuple(ordered(_Body(channels, requantize).instructions, REGISTERS))
 
 
-class _Body:
+class _Body(RequantizedVectors):
     """All instructions for sixteen channels of a pixel, with their dependencies."""
 
     def __init__(self, channels: Channels, requantize: Requantize) -> None:
-        self.channels, self.requantize = channels, requantize
-        self.instructions: list[VectorInstruction] = []
+        super().__init__(requantize)
+        self.channels = channels
         self.stores: dict[tuple[int, int], int] = {}
         for g, group in enumerate(channels.groups):
             self._group(g, group)
         for half in range(2):
-            self._outputs(half)
-
-    def emit(self, text: str, pipe: Pipe, reads: tuple[str, ...] = (), result: str = "", adds: bool = False) -> str:
-        self.instructions.append(VectorInstruction(text, pipe, reads, result, adds=adds))
-        return result
-
-    def load(self, result: str, place: str) -> str:
-        return self.emit(f"vldrw.u32 {{d}}, [{place}]", "memory", (), result)
+            name = self.narrowed(self.scaled(self._sum(half, odd), self._constants(half, odd)) for odd in range(2))
+            self.emit(f"vstrb.16 {{0}}, [r0, #{8 * half}]", "memory", (name,), result=False)
 
     def _group(self, g: int, group: Sequence[Tap]) -> None:
         """Accumulate a group's products in 16 bits, for even and odd channels, and store the partial sums on the
@@ -113,60 +109,31 @@ class _Body:
         c = self.channels
         sums = ["", ""]
         for n, (row, column) in enumerate(group):
-            at = BLOCK * (row * c.taps[1] + column) - c.weights_origin
-            w = self.load(f"w{g}_{n}", f"r3, #{at}")
-            x = self.load(f"x{g}_{n}", f"{ROW_POINTERS[row]}, #{column * c.channels - c.origin}")
+            w = self.load(f"r3, #{BLOCK * (row * c.taps[1] + column) - c.weights_origin}")
+            x = self.load(f"{ROW_POINTERS[row]}, #{column * c.channels - c.origin}")
             for odd, end in enumerate("bt"):
-                product = self.emit(f"vmull{end}.s8 {{d}}, {{0}}, {{1}}", "multiply", (x, w), f"p{g}_{n}{end}")
-                if n:
-                    product = self.emit("vadd.i16 {d}, {0}, {1}", "rest", (sums[odd], product), f"s{g}_{n}{end}")
-                sums[odd] = product
+                product = self.emit(f"vmull{end}.s8 {{d}}, {{0}}, {{1}}", "multiply", (x, w))
+                sums[odd] = self.emit("vadd.i16 {d}, {0}, {1}", "rest", (sums[odd], product)) if n else product
         for odd, name in enumerate(sums):
             self.stores[g, odd] = len(self.instructions)
-            self.emit(f"vstrw.32 {{0}}, [sp, #{BLOCK * (2 * g + odd)}]", "memory", (name,))
-
-    def _outputs(self, half: int) -> None:
-        """Requantize and store eight channels."""
-        line = self.requantize.form is LaneForm.LINE
-        name = ""
-        for odd, end in enumerate("bt"):
-            at = self.requantize.constants * 4 * (2 * half + odd)
-            wide = (self._line if line else self._twice)(self._sum(half, odd), at, f"{half}{end}")
-            ends = f", #{self.requantize.shift}" if line else ""
-            text = f"{'vqrshrn' if line else 'vqmovn'}{end}.s32 {{d}}, {{{odd}}}{ends}"
-            name = self.emit(text, "rest", (name, wide) if odd else (wide,), f"h{half}{end}", adds=True)
-        if not line:
-            name = self.emit("vqadd.s16 {d}, {0}, r11", "rest", (name,), f"a{half}")
-        name = self.emit("vqmovnb.s16 {d}, {0}", "rest", (name,), f"b{half}", adds=True)
-        cut = self.requantize.cut("{0}", "{1}")
-        for n in range(0, len(cut), 2):
-            limit = self.emit(cut[n].replace("{1}", "{d}"), "rest", (), f"e{half}_{n}")
-            name = self.emit(cut[n + 1].replace("{0}", "{d}", 1), "rest", (name, limit), f"c{half}_{n}")
-        self.emit(f"vstrb.16 {{0}}, [r0, #{8 * half}]", "memory", (name,))
+            self.emit(f"vstrw.32 {{0}}, [sp, #{BLOCK * (2 * g + odd)}]", "memory", (name,), result=False)
 
     def _sum(self, half: int, odd: int) -> str:
         """Sum of all groups for four channels, in 32 bits."""
         total = ""
         for g in range(len(self.channels.groups)):
-            part = f"l{half}{odd}_{g}"
             text = f"vldrh.s32 {{d}}, [r1, #{BLOCK * (2 * g + odd) + 8 * half - SUMS}]"
-            self.instructions.append(VectorInstruction(text, "memory", (), part, after=(self.stores[g, odd],)))
-            total = self.emit("vadd.i32 {d}, {0}, {1}", "rest", (total, part), f"t{part}") if total else part
+            part = self.emit(text, "memory", after=(self.stores[g, odd],))
+            total = self.emit("vadd.i32 {d}, {0}, {1}", "rest", (total, part)) if total else part
         return total
 
-    def _line(self, total: str, at: int, name: str) -> str:
-        offset = self.load(f"o{name}", f"r2, #{at}")
-        scaled = self.emit("vmla.s32 {d}, {1}, r11", "multiply", (offset, total), f"y{name}", adds=True)
-        mult = self.load(f"m{name}", f"r2, #{at + 16}")
-        return self.emit("vqrdmulh.s32 {d}, {0}, {1}", "multiply", (scaled, mult), f"z{name}")
-
-    def _twice(self, total: str, at: int, name: str) -> str:
-        offset, mult, right = (self.load(f"{of}{name}", f"r2, #{at + 16 * n}") for n, of in enumerate("omr"))
-        added = self.emit("vadd.i32 {d}, {0}, {1}", "rest", (total, offset), f"y{name}")
-        sign = self.emit("vshr.s32 {d}, {0}, #31", "rest", (added,), f"n{name}")
-        high = self.emit("vqrdmulh.s32 {d}, {0}, {1}", "multiply", (added, mult), f"i{name}")
-        less = self.emit("vadd.i32 {d}, {0}, {1}", "rest", (high, sign), f"j{name}")
-        return self.emit("vrshl.s32 {d}, {0}, {1}", "rest", (less, right), f"z{name}")
+    def _constants(self, half: int, odd: int) -> Constants:
+        """The constants of four channels: in the form `TWICE` all are loaded first, otherwise each before its use."""
+        at = self.requantize.constants * 4 * (2 * half + odd)
+        places = [f"r2, #{at + 16 * n}" for n in range(3)]
+        if self.requantize.form is LaneForm.LINE:
+            return lambda number: self.load(places[number])
+        return [self.load(place) for place in places].__getitem__
 
 
 def code(channels: Channels, requantize: Requantize) -> list[str]:
@@ -175,33 +142,31 @@ def code(channels: Channels, requantize: Requantize) -> list[str]:
     rows = ROW_POINTERS[: channels.taps[0]]
     call, first = channels.frame, channels.frame + 8
     return [
-        "push {r4-r11, lr}",
-        "vpush {d8-d15}",
-        f"sub sp, sp, #{channels.frame + 16}",
+        *enter(channels.frame + 16, vectors=VECTORS),
         f"ldr r12, [r0, #{BLOCKS}]",
         f"strd r0, r12, [sp, #{call}]",
         f"add r1, sp, #{SUMS}",
         f"ldr r11, [r0, #{LANES}]",
         f"ldr r11, [r11, #{0 if requantize.form is LaneForm.LINE else 4}]",
         f"ldrd r3, r2, [r0, #{WEIGHTS}]",
-        *_add("r3", channels.weights_origin),
+        *advance("r3", channels.weights_origin),
         "mov r12, #0",
         "1:",
         f"str r12, [sp, #{first}]",
         f"ldr lr, [sp, #{call}]",
         *(f"ldr {row}, [lr, #{ROWS + 4 * k}]" for k, row in enumerate(rows)),
         *(f"add {row}, {row}, r12" for row in rows),
-        *(line for row in rows for line in _add(row, channels.origin)),
+        *(line for row in rows for line in advance(row, channels.origin)),
         f"ldrd r0, lr, [lr, #{OUT}]",
         "add r0, r0, r12",
         "dls lr, lr",
         "2:",
         *channels.lines(requantize),
-        *(line for row in rows for line in _add(row, channels.stride * channels.channels)),
-        *_add("r0", channels.channels),
+        *(line for row in rows for line in advance(row, channels.stride * channels.channels)),
+        *advance("r0", channels.channels),
         "le lr, 2b",
-        *_add("r3", BLOCK * channels.taps[0] * channels.taps[1]),
-        *_add("r2", BLOCK * requantize.constants),
+        *advance("r3", BLOCK * channels.taps[0] * channels.taps[1]),
+        *advance("r2", BLOCK * requantize.constants),
         f"ldrd r0, lr, [sp, #{call}]",
         f"ldr r12, [sp, #{first}]",
         f"ldr r0, [r0, #{LAST}]",
@@ -212,12 +177,5 @@ def code(channels: Channels, requantize: Requantize) -> list[str]:
         "subs lr, lr, #1",
         f"str lr, [sp, #{call + 4}]",
         "bne.w 1b",
-        f"add sp, sp, #{channels.frame + 16}",
-        "vpop {d8-d15}",
-        "pop {r4-r11, pc}",
+        *leave(channels.frame + 16, vectors=VECTORS),
     ]
-
-
-def _add(register: str, value: int) -> list[str]:
-    parts = [4095] * (value // 4095) + [value % 4095]
-    return [f"addw {register}, {register}, #{part}" for part in parts if part]

@@ -16,6 +16,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from mote.compiler.kernels.assembly import VECTORS, enter, leave, listed, plus
 from mote.compiler.kernels.helium.gemm.schedule import Finish
 from mote.compiler.kernels.helium.requantize import Requantize
 from mote.compiler.kernels.pack.requantize.vector import LaneForm
@@ -277,7 +278,7 @@ def columns_code(taps: Taps) -> list[str]:
             ]
             lines += _interleaved()
         rest = taps.plane - nbytes * WORD
-    return [*lines, *_add("r1", rest), "subs r3, r3, #1", "bne 1b", "pop {r4-r8, pc}"]
+    return [*lines, *(plus("r1", "r1", rest, "r8") if rest else []), "subs r3, r3, #1", "bne 1b", "pop {r4-r8, pc}"]
 
 
 def _columns(count: int, step: int, pointers: tuple[str, ...]) -> list[str]:
@@ -297,14 +298,6 @@ def _interleaved() -> list[str]:
     return [f"vst4{i}.8 {{q0, q1, q2, q3}}, [r1]{'!' if i == 3 else ''}" for i in range(4)]
 
 
-def _add(register: str, amount: int) -> list[str]:
-    if amount == 0:
-        return []
-    if abs(amount) > 4095:
-        return [f"movw r8, #{abs(amount)}", f"{'add' if amount > 0 else 'sub'} {register}, {register}, r8"]
-    return [f"{'add' if amount > 0 else 'sub'} {register}, {register}, #{abs(amount)}"]
-
-
 def code(taps: Taps, requantize: Requantize) -> list[str]:
     """A function that computes all outputs of a block of channels; r0 points to a `mote_taps_call_t`, which is kept on
     the stack."""
@@ -315,9 +308,7 @@ def code(taps: Taps, requantize: Requantize) -> list[str]:
         body = [*_channels(taps, requantize), *_stores(taps)]
         begin = ["ldr r3, [r0, #8]", "ldr r5, [r0, #24]", f"strd r3, r5, [sp, #{CONSTANTS}]"]
     return [
-        "push {r4-r11, lr}",
-        "vpush {d8-d15}",
-        f"sub sp, sp, #{FRAME}",
+        *enter(FRAME, vectors=VECTORS),
         f"str r0, [sp, #{CALL}]",
         "ldr r7, [r0]",
         "ldr r1, [r0, #4]",
@@ -326,9 +317,7 @@ def code(taps: Taps, requantize: Requantize) -> list[str]:
         f"vadd.i32 {ADDRESSES}, {ADDRESSES}, r7",
         *begin,
         *body,
-        f"add sp, sp, #{FRAME}",
-        "vpop {d8-d15}",
-        "pop {r4-r11, pc}",
+        *leave(FRAME, vectors=VECTORS),
     ]
 
 
@@ -562,7 +551,7 @@ def _single_sums(taps: Taps) -> list[str]:
             op = "vmladava.s8" if k else "vmladav.s8"
             body += [f"vldrb.u8 q{c % 4}, [r1], #{VECTOR}", f"vldrw.u32 {DATA}, [{ADDRESSES}, #{place}]"]
             body += [f"{op} {SUMS[c]}, {DATA}, q{c % 4}"]
-    ends = [f"stm r3!, {{{', '.join(SUMS[:some])}}}", f"vadd.i32 {ADDRESSES}, {ADDRESSES}, r7"]
+    ends = [f"stm r3!, {listed(SUMS[:some])}", f"vadd.i32 {ADDRESSES}, {ADDRESSES}, r7"]
     return [f"mov r7, #{WORD * some}", "1:", *body, *ends, f"subs r5, r5, #{some}", "bne 1b"]
 
 

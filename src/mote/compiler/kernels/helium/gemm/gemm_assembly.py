@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from mote.compiler.kernels.assembly import SAVED_HELIUM, advance, enter, leave
 from mote.compiler.kernels.helium.gemm.schedule import Finish, Load, Product, scheduled
 from mote.compiler.kernels.helium.requantize import Requantize
 from mote.compiler.kernels.pack.requantize.vector import LaneForm
@@ -170,7 +171,7 @@ class Outputs:
             return [Finish(f"vstrb.32 {q}, [r3], #{self.pixel}", "memory", (q,))]
         return [
             Finish(f"vstrb.32 {q}, [r3]", "memory", (q,)),
-            *(Finish(text, "rest") for text in _add("r3", self.pixel)),
+            *(Finish(text, "rest") for text in advance("r3", self.pixel)),
         ]
 
 
@@ -189,12 +190,6 @@ def _rest(text: str, writes: str, *reads: str) -> Finish:
 
 def _load(at: int) -> Finish:
     return Finish(f"vldrw.u32 {CONSTANT}, [sp, #{at}]", "memory", (), CONSTANT)
-
-
-def _add(register: str, value: int) -> list[str]:
-    """Add a constant of any size, in parts that fit an immediate."""
-    parts = [4095] * (value // 4095) + [value % 4095]
-    return [f"addw {register}, {register}, #{part}" for part in parts if part]
 
 
 @dataclass(frozen=True)
@@ -234,7 +229,7 @@ class Pixels:
 
     def advance(self) -> list[str]:
         """Instructions that advance the pixel pointers after a pair."""
-        return [] if self._moves else [text for p in POINTERS for text in _add(p, PAIR * self.apart)]
+        return [] if self._moves else [text for p in POINTERS for text in advance(p, PAIR * self.apart)]
 
     def _load(self, k: int, p: int) -> Load:
         at = 16 * k - self._origin
@@ -302,7 +297,7 @@ class Columns:
     def advance(self) -> list[str]:
         """Instructions that advance the row pointers after a pair."""
         moved = self._step <= MOST_STEP
-        return [] if moved else [text for p in ROW_POINTERS[: self.rows] for text in _add(p, self._step)]
+        return [] if moved else [text for p in ROW_POINTERS[: self.rows] for text in advance(p, self._step)]
 
     @property
     def _step(self) -> int:
@@ -378,7 +373,7 @@ class Weights:
 
     def back(self) -> list[str]:
         """Instructions that reset the weight pointer after a pair."""
-        return [text.replace("addw", "subw") for text in _add("r1", 16 * self.count)] if self._streams else []
+        return advance("r1", 16 * self.count, "subw") if self._streams else []
 
     def name(self, vector: int, channel: int) -> str:
         at = CHANNELS * vector + channel
@@ -401,8 +396,7 @@ def code(pixels: Pixels | Columns, outputs: Outputs) -> list[str]:
     pair = [*scheduled(pixels.products(weights), free, finish), *pixels.advance(), *weights.back()]
     unrolled = next((n for n, most in UNROLLED if len(pair) <= most), 1)
     return [
-        "push {r7, r11}",
-        f"sub sp, sp, #{FRAME}",
+        *enter(FRAME, saved=SAVED_HELIUM),
         "ldm r0!, {r1, r3, r4, r5}",
         f"strd r5, r4, [sp, #{OUT}]",
         *pixels.take(),
@@ -452,8 +446,7 @@ def code(pixels: Pixels | Columns, outputs: Outputs) -> list[str]:
         f"str r9, [sp, #{LEFT}]",
         "bne.w 1b",
         *scheduled((), (), finish),
-        f"add sp, sp, #{FRAME}",
-        "pop {r7, r11}",
+        *leave(FRAME, saved=SAVED_HELIUM),
     ]
 
 
@@ -481,5 +474,5 @@ def _loop(unrolled: int) -> list[str]:
 
 
 def _add_to(register: str, source: str, value: int) -> list[str]:
-    first, *rest = _add(source, value)
+    first, *rest = advance(source, value)
     return [first.replace(f"addw {source},", f"addw {register},"), *(t.replace(source, register) for t in rest)]

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from mote.compiler.kernels.assembly import SAVED_HELIUM, enter, leave
+
 VECTOR = 16
 WORD = 4
 POINTERS = ("r1", "r2", "r3", "r4", "r5", "r6", "r8", "r9", "r10", "r12", "r7", "r11")
@@ -40,7 +42,7 @@ class Windows:
     def code(self) -> list[str]:
         """The function that packs the windows."""
         return [
-            "push {r7, r11}",
+            *enter(saved=SAVED_HELIUM),
             *([] if self.words or not self.line % VECTOR else [f"mov r1, #{self.line % VECTOR}", "vctp.8 r1"]),
             "ldr lr, [r0, #4]",
             *(f"ldr {POINTERS[k]}, [r0, #{8 + 4 * k}]" for k in range(self.rows)),
@@ -49,7 +51,7 @@ class Windows:
             "1:",
             *(self._words() if self.words else self._vectors()),
             "le lr, 1b",
-            "pop {r7, r11}",
+            *leave(saved=SAVED_HELIUM),
         ]
 
     def _words(self) -> list[str]:

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 
+from mote.compiler.kernels.assembly import VECTORS, enter, leave
 from mote.compiler.kernels.helium.gemm.schedule import Load, Product, scheduled
 from mote.compiler.kernels.pack.blocks_s16 import EdgeBlock
 
@@ -130,9 +131,7 @@ def conv(pixels: int, windows: Windows, out: Outputs) -> tuple[str, ...]:
     )
     accumulation = _Unrolled(pixels, flat, windows.packed) if flat.near else _Looped(pixels, flat, windows.packed)
     return (
-        "push {r4-r11, lr}",
-        "vpush {d8-d15}",
-        f"sub sp, sp, #{FRAME}",
+        *enter(FRAME, vectors=VECTORS),
         "ldrd r1, r2, [r0]",
         *begin,
         *addresses,
@@ -146,9 +145,7 @@ def conv(pixels: int, windows: Windows, out: Outputs) -> tuple[str, ...]:
         *_finish(pixels, out),
         *accumulation.next(),
         "bne.w 1b",
-        f"add sp, sp, #{FRAME}",
-        "vpop {d8-d15}",
-        "pop {r4-r11, pc}",
+        *leave(FRAME, vectors=VECTORS),
     )
 
 
@@ -305,9 +302,7 @@ def depthwise(edge: EdgeBlock, taps: int, columns: int, step: int, out: Outputs)
     for first in range(0, pixels, 2):
         groups += _two(edge, range(first, min(first + 2, pixels)), taps, columns, step, out)
     return (
-        "push {r4-r11, lr}",
-        "vpush {d8-d15}",
-        f"sub sp, sp, #{frame}",
+        *enter(frame, vectors=VECTORS),
         "ldrd r1, r6, [r0]",
         f"add r3, r0, #{ROWS}",
         *rows,
@@ -320,9 +315,7 @@ def depthwise(edge: EdgeBlock, taps: int, columns: int, step: int, out: Outputs)
         "add r1, r0, #32",
         "adds r2, r2, #16",
         "letp lr, 1b",
-        f"add sp, sp, #{frame}",
-        "vpop {d8-d15}",
-        "pop {r4-r11, pc}",
+        *leave(frame, vectors=VECTORS),
     )
 
 

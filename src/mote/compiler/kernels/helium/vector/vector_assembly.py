@@ -9,8 +9,12 @@ remaining outputs or iterations, r11 the factor of sums or the zero point.
 
 from __future__ import annotations
 
-from mote.compiler.kernels.helium.ordering import Pipe, VectorInstruction, ordered
+from functools import partial
+
+from mote.compiler.kernels.assembly import SAVED_HELIUM, enter, leave
+from mote.compiler.kernels.helium.ordering import ordered
 from mote.compiler.kernels.helium.requantize import Requantize
+from mote.compiler.kernels.helium.requantized_vectors import RequantizedVectors
 from mote.compiler.kernels.pack.requantize.vector import LaneForm
 
 SUMS = ("r0", "r2", "r4", "r6", "r8", "r10", "r12", "lr")
@@ -29,8 +33,7 @@ def fully_connected(steps: int, looped: bool, same: bool, requantize: Requantize
     count = [f"ldr r9, [sp, #{LEFT}]"] if looped else []
     rounds = [f"ldrd r3, r9, [sp, #{IN}]", *(f"mov {r}, #0" for r in SUMS), "3:"] if looped else []
     return [
-        "push {r7, r11}",
-        f"sub sp, sp, #{FRAME}",
+        *enter(FRAME, saved=SAVED_HELIUM),
         "ldm r0, {r1-r3}",
         "mov r7, r3",
         f"ldr r4, [r1, #{LAYER_LOOPS}]",
@@ -55,8 +58,7 @@ def fully_connected(steps: int, looped: bool, same: bool, requantize: Requantize
         f"subs r9, r9, #{OUTPUTS}",
         *([f"str r9, [sp, #{LEFT}]"] if looped else []),
         "bgt.w 2b",
-        f"add sp, sp, #{FRAME}",
-        "pop {r7, r11}",
+        *leave(FRAME, saved=SAVED_HELIUM),
     ]
 
 
@@ -83,55 +85,22 @@ def _bytes(same: bool, requantize: Requantize, rest: int, registers: tuple[str, 
     return [part for line in lines for part in line.split("|")]
 
 
-class _Eight:
-    """Requantization instructions of eight outputs, in the order 0, 2, 4, 6, 1, 3, 5, 7, with their dependencies."""
+class _Eight(RequantizedVectors):
+    """Requantization instructions of eight outputs, in the order 0, 2, 4, 6, 1, 3, 5, 7."""
 
     def __init__(self, same: bool, requantize: Requantize, rest: int) -> None:
-        self.same, self.requantize = same, requantize
-        self.instructions: list[VectorInstruction] = []
-        line = requantize.form is LaneForm.LINE
-        name = ""
-        for half, end in enumerate("bt"):
-            wide = (self._line if line else self._twice)(self._sums(half), half)
-            ends = f", #{requantize.shift}" if line else ""
-            text = f"{'vqrshrn' if line else 'vqmovn'}{end}.s32 {{d}}, {{{half}}}{ends}"
-            name = self.emit(text, "rest", (name, wide) if half else (wide,), f"h{half}", adds=True)
-        if not line:
-            name = self.emit("vqadd.s16 {d}, {0}, r11", "rest", (name,), "zero")
-        name = self.emit("vqmovnb.s16 {d}, {0}", "rest", (name,), "bytes", adds=True)
-        cut = requantize.cut("{0}", "{1}")
-        for n in range(0, len(cut), 2):
-            limit = self.emit(cut[n].replace("{1}", "{d}"), "rest", (), f"limit{n}")
-            name = self.emit(cut[n + 1].replace("{0}", "{d}", 1), "rest", (name, limit), f"cut{n}")
+        super().__init__(requantize)
+        self.same = same
+        name = self.narrowed(self.scaled(self._sums(half), partial(self._constant, half)) for half in range(2))
         store = "vctp.16 r9|vpst|vstrbt.16 {0}, [r7], #8" if rest else "vstrb.16 {0}, [r7], #8"
-        self.emit(store, "memory", (name,))
-
-    def emit(self, text: str, pipe: Pipe, reads: tuple[str, ...] = (), result: str = "", adds: bool = False) -> str:
-        self.instructions.append(VectorInstruction(text, pipe, reads, result, adds=adds))
-        return result
+        self.emit(store, "memory", (name,), result=False)
 
     def _sums(self, half: int) -> str:
         a, b, c, d = SUMS[4 * half : 4 * half + 4]
-        first = self.emit(f"vmov {{d}}[2], {{d}}[0], {a}, {c}", "rest", (), f"first{half}")
-        return self.emit(f"vmov {{d}}[3], {{d}}[1], {b}, {d}", "rest", (first,), f"sums{half}", adds=True)
+        first = self.emit(f"vmov {{d}}[2], {{d}}[0], {a}, {c}", "rest")
+        return self.emit(f"vmov {{d}}[3], {{d}}[1], {b}, {d}", "rest", (first,), adds=True)
 
-    def _constant(self, number: int, half: int) -> str:
-        """Load the constants of four outputs; `number`: 0 offsets, 1 multipliers, 2 shifts."""
+    def _constant(self, half: int, number: int) -> str:
+        """Load the constants of four outputs."""
         at = 16 * half if self.same else 4 * self.requantize.constants * half + 16 * number
-        place = f"sp, #{MULT}" if self.same and number else f"r5, #{at}"
-        return self.emit(f"vldrw.u32 {{d}}, [{place}]", "memory", (), f"constant{number}_{half}")
-
-    def _line(self, sums: str, half: int) -> str:
-        scaled = self.emit(
-            "vmla.s32 {d}, {1}, r11", "multiply", (self._constant(0, half), sums), f"scaled{half}", adds=True
-        )
-        reads = (scaled, self._constant(1, half))
-        return self.emit("vqrdmulh.s32 {d}, {0}, {1}", "multiply", reads, f"high{half}")
-
-    def _twice(self, sums: str, half: int) -> str:
-        added = self.emit("vadd.i32 {d}, {0}, {1}", "rest", (sums, self._constant(0, half)), f"added{half}")
-        sign = self.emit("vshr.s32 {d}, {0}, #31", "rest", (added,), f"sign{half}")
-        reads = (added, self._constant(1, half))
-        high = self.emit("vqrdmulh.s32 {d}, {0}, {1}", "multiply", reads, f"high{half}")
-        less = self.emit("vadd.i32 {d}, {0}, {1}", "rest", (high, sign), f"less{half}")
-        return self.emit("vrshl.s32 {d}, {0}, {1}", "rest", (less, self._constant(2, half)), f"wide{half}")
+        return self.load(f"sp, #{MULT}" if self.same and number else f"r5, #{at}")

@@ -1,14 +1,6 @@
 """Kernels of preprocessing and post-processing."""
 
-from mote.compiler.kernels.portable.features import (
-    filters,
-    images,
-    micro,
-    motion,
-    scaling,
-    scores,
-    spectral,
-)
+from mote.compiler.kernels.portable.features import filters, images, micro, motion, scaling, scores, spectral
 
 KERNELS = (
     *filters.KERNELS,

@@ -13,8 +13,9 @@ from mote.ir.graph.numeric.fixedpoint import Ints
 from mote.ir.graph.types import DType
 from mote.ir.ops.common import Axis
 from mote.ir.ops.features.micro import MicroFeatures, MicroSpectrum, window
+from mote.ir.ops.features.real_fft import radices
 from mote.ir.ops.signal.audio_stateless import PCAN_TABLE, log_table
-from mote.ir.ops.signal.fft import digit_order, factors, fixed_twiddles
+from mote.ir.ops.signal.fft import digit_order, fixed_twiddles
 
 SUFFIXES = {DType.INT16: "s16", DType.INT32: "s32"}
 ROOTS = np.array([isqrt(max(high, 64) << 8) for high in range(256)], np.uint8)
@@ -32,7 +33,7 @@ def _turns(half: int, roots: Ints) -> Ints:
     """The twiddle factors of all FFT stages but the first, three per butterfly, in the order in which the kernel reads
     them."""
     words, turns = _pairs(roots[:, 0], roots[:, 1]), []
-    size = factors(half)[-1]
+    size = radices(half)[-1]
     while size < half:
         step = half // (4 * size)
         turns += [words[u * step * k] for u in range(1, size) for k in (1, 2, 3)]

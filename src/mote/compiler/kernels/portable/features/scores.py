@@ -19,14 +19,7 @@ from mote.compiler.kernels.contract import (
 from mote.ir.graph.types import DType
 from mote.ir.ops.features.anomaly import CODES, AnomalyScore
 from mote.ir.ops.features.boxes import OVERLAP_BITS, SuppressedBoxes
-from mote.ir.ops.features.scores import (
-    WEIGHT_BITS,
-    BestClass,
-    Detect,
-    ExponentialAverage,
-    MovingAverage,
-    Threshold,
-)
+from mote.ir.ops.features.scores import WEIGHT_BITS, BestClass, Detect, ExponentialAverage, MovingAverage, Threshold
 
 TYPES = {
     DType.INT8: ("s8", "int8_t"),

@@ -22,8 +22,8 @@ from mote.ir.ops.indexing.gather import DynamicSlice, Gather, GatherNd, ScaledLo
 from mote.ir.ops.moves.pad_concat_transpose import steps
 
 
-def _index_width(view: View, position: int = 1) -> int:
-    return view.op.input(view.graph, position).dtype.itemsize
+def _index_width(view: View) -> int:
+    return view.op.input(view.graph, 1).dtype.itemsize
 
 
 def _gather(view: View) -> Packed | Refusal:

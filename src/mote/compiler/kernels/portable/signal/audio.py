@@ -21,6 +21,7 @@ from mote.compiler.kernels.contract import (
     units_of,
 )
 from mote.ir.graph.types import DType
+from mote.ir.ops.features.real_fft import radices
 from mote.ir.ops.signal.audio_stateful import (
     Delay,
     FrameCount,
@@ -43,7 +44,7 @@ from mote.ir.ops.signal.audio_stateless import (
     SignalWindow,
     log_table,
 )
-from mote.ir.ops.signal.fft import Irfft, Rfft, factors, fixed_twiddles, twiddles
+from mote.ir.ops.signal.fft import Irfft, Rfft, fixed_twiddles, twiddles
 
 CTYPES = {DType.INT16: ("s16", "int16_t"), DType.INT32: ("s32", "int32_t"), DType.FLOAT32: ("f32", "float")}
 SAMPLES = signature(DType.INT16, DType.INT16)
@@ -61,10 +62,10 @@ def _transform(view: View) -> Packed:
         tables = fixed_twiddles(op.length, inverse, 8 * dtype.itemsize)
     params: Params = {
         "half": op.length // 2,
-        "stages": len(factors(op.length // 2)),
+        "stages": len(radices(op.length // 2)),
         "inverse": int(inverse),
         "samples": view.input.shape[-1],
-        "radix": np.array(factors(op.length // 2), np.int32),
+        "radix": np.array(radices(op.length // 2), np.int32),
         "roots": tables[0].astype(dtype.numpy),
         "last": tables[1].astype(dtype.numpy),
         "scale": 1.0 / op.length,

@@ -19,7 +19,8 @@ from mote.compiler.kernels.contract import (
     signature,
 )
 from mote.ir.graph.types import DType
-from mote.ir.ops.signal.fft import factors, twiddles
+from mote.ir.ops.features.real_fft import radices
+from mote.ir.ops.signal.fft import twiddles
 from mote.ir.ops.signal.rfft2d import ComplexAbs, Imag, RealPart, Rfft2d
 
 OF_COMPLEX = signature(DType.COMPLEX64, DType.FLOAT32)
@@ -49,14 +50,14 @@ def _rfft2d(view: View) -> Packed:
 def _transform(length: int, samples: int) -> Params:
     """FFT parameters for a real signal of `samples` samples, or if `samples` is 0, for a complex signal of half the
     length."""
-    radices = factors(length // 2)
+    stages = radices(length // 2)
     roots, last = (t.astype(np.float32) for t in twiddles(length, False))
     return {
         "half": length // 2,
-        "stages": len(radices),
+        "stages": len(stages),
         "inverse": 0,
         "samples": samples,
-        "radix": np.array(radices or [1], np.int32),
+        "radix": np.array(stages or [1], np.int32),
         "roots": roots,
         "last": last if last.size and samples else np.zeros((1, 2), np.float32),
         "scale": 1.0,

@@ -97,9 +97,7 @@ def write(scope: CompositeBuilder, op: Gru) -> None:
     asked = condition.enter(many)[0]
     end = _plain(condition.scope, "end", np.array(last, np.int32))
     goes_on = condition.scope.add(
-        GreaterEqual if op.backward else Less,
-        [asked.id, end.id],
-        condition.scope.hold("goes on", (), DType.BOOL),
+        GreaterEqual if op.backward else Less, [asked.id, end.id], condition.scope.hold("goes on", (), DType.BOOL)
     )
     loop = While(
         inputs=(*begin, scope.x.id),
