@@ -187,7 +187,7 @@ def print_several(several: CompiledModels, code: JointCode) -> None:
     )
     shared = "" if code.together.estimated else f" instead of {code.apart.nbytes:,} without shared kernels"
     show(
-        f"  flash: constants {project.constants:,} bytes{_split(project.flash)}"
+        f"  flash: constants {code.together.constants:,} bytes{_split(project.flash)}"
         f"{_shown(code.together, settings.flash_limit)}{shared}"
     )
 
@@ -202,6 +202,7 @@ def describe_several(several: CompiledModels, folder: str, code: JointCode) -> d
     about = several.json()
     about["models"] = [describe(m, folder, alone) for m, alone in zip(several.models, code.alone, strict=True)]
     about["flash"] |= {
+        "constants": code.together.constants,
         "code": None if code.together.estimated else code.together.nbytes,
         "code_apart": None if code.apart.estimated else code.apart.nbytes,
     }
@@ -213,6 +214,7 @@ def describe(compiled: Compiled, folder: str, code: CodeSize) -> dict[str, objec
     about = compiled.json()
     about["ram"]["code"] = code.ram
     about["flash"] |= {
+        "constants": code.constants,
         "code": None if code.estimated else code.nbytes,
         "code_estimate": {"bytes": code.nbytes, "reason": code.estimated} if code.estimated else None,
     }
@@ -340,7 +342,7 @@ def print_model(compiled: Compiled, code: CodeSize) -> None:
     if compiled.settings.cycle_limit is not None:
         show(f"  {compiled.settings.time_line(compiled.cycles or compiled.cost)}, {_known_by(compiled)}")
     flashes = {name: nbytes for name, nbytes in compiled.project.flash.items() if name != CONSTANTS.name}
-    constants = f"constants {compiled.project.constants:,} bytes{_split(flashes)}"
+    constants = f"constants {code.constants:,} bytes{_split(flashes)}"
     show(f"  flash: {constants}{_shown(code, compiled.settings.flash_limit)}")
 
 
