@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ import compare
 import doc_tables
 import lock
 import planning
+import report_times
 import summaries
 from tests.helpers import onnx_models
 from tests.helpers.support import emulated
@@ -146,6 +148,17 @@ def test_every_benchmark_can_be_imported(script: str) -> None:
 
 
 @pytest.mark.slow
+def test_the_stages_of_a_report_are_found(tmp_path: Path) -> None:
+    """One after another: what runs beside others in a report would count for both."""
+    assert hasattr(report_times.report, report_times.POOL)
+    model, page = planning.HERE.parent / "models" / "digits.tflite", tmp_path / "digits.html"
+    found = report_times.stages(model, page, "cortex-m4", apart=True)
+    assert found.keys() >= {report_times.START, *report_times.STAGES, report_times.SECTIONS, report_times.REST} - {
+        "wasm"
+    }
+    assert all(cpu > 0 for cpu, _ in found.values()) and page.stat().st_size > 10_000
+
+
 def test_the_stages_of_compiling_are_found() -> None:
     """The functions that are measured are those that `mote compile` calls, and all but a rest is in one of them."""
     model = (planning.HERE.parent / "models" / "digits.tflite").read_bytes()

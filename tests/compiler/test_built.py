@@ -35,7 +35,7 @@ def test_the_header_has_the_measured_costs(tmp_path: Path) -> None:
     assert costs((tmp_path / "c" / "digits.h").read_text()) == {
         "title": f"Costs on cortex-m4, built by {result.compiler}",
         "RAM": f"{compiled.plan.arena} bytes of arena, {compiled.plan.static} bytes beside it",
-        "flash": f"{compiled.project.constants} bytes of constants, {result.flash.code} bytes of code",
+        "flash": f"{result.flash.constants} bytes of constants, {result.flash.code} bytes of code",
         "stack": f"{result.ram.stack} bytes at most in a run",
         "time": f"about {float(f'{compiled.cost:.3g}'):.0f} cycles an inference, by Mote's cost model",
     }

@@ -79,7 +79,7 @@ def code(monkeypatch: pytest.MonkeyPatch) -> list[Compiled]:
 
     def counted(compiled: Compiled) -> CodeSize:
         built.append(compiled)
-        return CodeSize(20_000, ram=3000)
+        return CodeSize(20_000, compiled.project.constants, ram=3000)
 
     monkeypatch.setattr("mote.compiler.fitting.fit.code_size", counted)
     return built

@@ -9,8 +9,9 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
+from mote.base.deferred import deferred
 from mote.base.errors import BudgetError, LayerProblem, MoteError, RamError, Unsupported, UnsupportedError, explaining
 from mote.base.progress import Say, silent
 from mote.base.text import printable
@@ -32,6 +33,7 @@ from mote.compiler.offload.backends import offload
 from mote.compiler.offload.contract import Offload
 from mote.compiler.offload.streams import stream_backends
 from mote.compiler.package.packagers import packaged
+from mote.compiler.passes.training.spec import Auto
 from mote.compiler.plan.check import PlanError, check
 from mote.compiler.plan.goal import DoesNotFitError, Goal, TooSlowError
 from mote.compiler.plan.json_codec import SerialError, dump
@@ -45,12 +47,16 @@ from mote.compiler.settings import NO_STEPS, EmitOptions, PlanOptions, Settings,
 from mote.compiler.stages import CompilerStage, session
 from mote.compiler.subject import CompilerInput, given_model, reading
 from mote.compiler.training.checkpointing import BY_HAND, RecomputedActivations, chosen_layers, with_recomputed
-from mote.compiler.training.sparse_update import settled
 from mote.frontends import Source
 from mote.frontends.remedies import remedy_of
 from mote.hardware.targets import Memory
 from mote.ir.graph import Graph
 from mote.ir.graph.rows import row_count
+
+if TYPE_CHECKING:
+    from mote.compiler.training import sparse_update
+else:
+    sparse_update = deferred("mote.compiler.training.sparse_update")
 
 RED_ZONE = 16
 """Bytes before and after every buffer in a debug build."""
@@ -108,7 +114,8 @@ def _compile(
     """Compiles within all budgets; if a budget includes code, the code is built and measured."""
     settings = replace(settings, preprocess=_steps(subject, settings))
     by_settings = partial(_planned, subject.graph, subject.where, say)
-    settings = settled(subject.graph, settings, by_settings, partial(_least_cost, subject.graph), say)
+    if isinstance(settings.train, Auto):
+        settings = sparse_update.settled(subject.graph, settings, by_settings, partial(_least_cost, subject.graph), say)
     own: list[BuiltBudget[Compiled]] = [RecomputedActivations(subject.graph, settings), PlacedConstants()]
     own += [CodeInRam()] if settings.place_code == "ram" else []
     own += [CodeInFlash()] if settings.flash is not None else []
@@ -214,7 +221,8 @@ def planned(
     """Plans a graph without emitting C, to know what it costs on a target. `fixed`: only use the kernels of a
     runtime."""
     attempt = partial(_planned, graph, where or graph.name, say, fixed=fixed)
-    settings = settled(graph, settings, attempt, partial(_least_cost, graph), say)
+    if isinstance(settings.train, Auto):
+        settings = sparse_update.settled(graph, settings, attempt, partial(_least_cost, graph), say)
     budget = RecomputedActivations[Plan](graph, settings)
     return fit(partial(attempt, settings), [budget], reserve, say)
 

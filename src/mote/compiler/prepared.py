@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+from mote.base.deferred import deferred
 from mote.base.errors import MoteError
 from mote.compiler.kernels.contract import Fixed
 from mote.compiler.passes.pipeline import optimize
@@ -12,12 +15,16 @@ from mote.compiler.passes.training.spec import Spec
 from mote.compiler.prepared_graph import PreparedGraph, output_labels
 from mote.compiler.settings import PassOptions
 from mote.compiler.stages import CompilerStage, session
-from mote.compiler.training.with_training import with_training
 from mote.frontends.data.dataset_type import Dataset
 from mote.frontends.features.attaching import attached
 from mote.frontends.features.postprocess.attaching import followed
 from mote.ir.graph import Graph
 from mote.ir.graph.io_order import code_axis
+
+if TYPE_CHECKING:
+    from mote.compiler.training import with_training
+else:
+    with_training = deferred("mote.compiler.training.with_training")
 
 CAUSAL = "another model than the windowed one: what was before the stream takes the place of padding"
 """Warning for a causal stream of a padded model."""
@@ -46,7 +53,7 @@ def _prepared(
     labels: tuple[str, ...],
     encrypt: str,
 ) -> PreparedGraph:
-    learning = with_training(graph, train, train_data) if train is not None else graph
+    learning = with_training.with_training(graph, train, train_data) if train is not None else graph
     model, changes = optimize(learning, io=io, numerics=numerics, shrinking=shrink, own_code=own_code)
     savings = tuple(changes)
     if stream is not None:

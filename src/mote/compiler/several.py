@@ -214,16 +214,18 @@ def check_several_code(several: CompiledModels) -> JointCode:
     """Measures the code sizes of the models, and refuses a project whose code and constants exceed the flash."""
     models = several.models
     together = several_code_size(models, several.project)
-    check_several(several, together.nbytes, together.what)
+    check_several(several, together.nbytes, together.what, together.constants)
     apart = several_code_size(models, *(m.project for m in models))
     return JointCode(tuple(map(code_size, models)), together, apart)
 
 
-def check_several(several: CompiledModels, code: int, what: str = "code") -> None:
-    """Refuses models that together exceed a budget or memory, with the numbers; `what`: label of the code in errors."""
+def check_several(several: CompiledModels, code: int, what: str = "code", constants: int = 0) -> None:
+    """Refuses models that together exceed a budget or memory, with the numbers. `code` and `constants` (with the
+    parameters of kernel calls) are 0 while unknown; `what`: label of the code in errors."""
     s, project = several.settings, several.project
+    constants = max(constants, project.constants)
     arena = "arenas" if several.running == Running.APART else "shared arena"
-    check_flashes(project, s, code, several.path)
+    check_flashes(project, s, code + constants - project.constants, several.path)
     over_budget(
         "RAM",
         {arena: project.arena, "counters": several.static, "input and outputs": several.edges},
@@ -231,7 +233,7 @@ def check_several(several: CompiledModels, code: int, what: str = "code") -> Non
         s,
         several.path,
     )
-    over_budget("flash", {"constants": project.constants, what: code}, s.flash_limit, s, several.path)
+    over_budget("flash", {"constants": constants, what: code}, s.flash_limit, s, several.path)
 
 
 def _check_inputs(compiled: Sequence[Compiled]) -> None:

@@ -43,7 +43,7 @@ def test_nothing_is_computed_again_without_need() -> None:
 
 def test_code_in_ram_leaves_less_for_activations(monkeypatch: pytest.MonkeyPatch) -> None:
     """How much less is known once it is built."""
-    monkeypatch.setattr("mote.compiler.fitting.fit.code_size", lambda _: CodeSize(0, ram=8000))
+    monkeypatch.setattr("mote.compiler.fitting.fit.code_size", lambda _: CodeSize(0, 0, ram=8000))
     compiled = compile_graph(MODEL, make_settings("rp2040", train=TRAIN, place_code="ram", ram=24000))
     assert str(compiled.settings.train) == f"{TRAIN},recompute=1" and compiled.plan.ram + 8000 <= 24000
 

@@ -247,7 +247,7 @@ def run(
     )
     raw = stimulus(graph, inputs)
     result = measured(subject, raw, compiler=compiler, emulator=emulator, board=board, layers=layers)
-    check_budgets(compiled, result.flash.code or 0, result.ram.stack or 0)
+    check_budgets(compiled, result.flash.code or 0, result.ram.stack or 0, constants=result.flash.constants)
     if compiled.settings.train and result.instructions:
         return replace(result, training_step=training_step(compiled, compiler=compiler, emulator=emulator, board=board))
     return result

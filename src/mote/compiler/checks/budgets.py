@@ -33,15 +33,17 @@ def check_apart(graph: Graph, settings: PlanOptions, where: str) -> None:
         )
 
 
-def check_budgets(compiled: Compiled, code: int, stack: int = 0, what: str = "code") -> None:
-    """Refuses a model that does not fit, with the numbers. `code` and `stack` are 0 while unknown; `what`: label of the
-    code in errors. The RAM of the part must hold the stack as well; a RAM budget covers planned memory only."""
+def check_budgets(compiled: Compiled, code: int, stack: int = 0, what: str = "code", constants: int = 0) -> None:
+    """Refuses a model that does not fit, with the numbers. `code`, `stack` and `constants` (with the parameters of
+    kernel calls) are 0 while unknown; `what`: label of the code in errors. The RAM of the part must hold the stack as
+    well; a RAM budget covers planned memory only."""
     s, planned = compiled.settings, {"arena": compiled.plan.arena, "counters": compiled.plan.static}
     planned |= {"code in RAM": compiled.ram_beside, "constants in RAM": compiled.ram_constants}
     if compiled.ram_code and not compiled.ram_beside:
         memory = s.target.code_rams[0]
         over_budget(memory.name, {"code": compiled.ram_code}, memory.size, s, compiled.path)
-    check_flashes(compiled.project, s, code, compiled.path)
+    constants = max(constants, compiled.project.constants)
+    check_flashes(compiled.project, s, code + constants - compiled.project.constants, compiled.path)
     if s.target.core.flash_apart and compiled.project.constants > NEAR_FLASH:
         raise BudgetError(
             f"has {compiled.project.constants:,} bytes of constants, and the {NEAR_FLASH:,} that 16-bit addresses of"
@@ -51,7 +53,7 @@ def check_budgets(compiled: Compiled, code: int, stack: int = 0, what: str = "co
         )
     over_budget("RAM", planned, s.ram, s, compiled.path)
     over_budget("RAM", {**planned, "stack": stack}, s.target.ram, s, compiled.path)
-    over_budget("flash", {"constants": compiled.project.constants, what: code}, s.flash_limit, s, compiled.path)
+    over_budget("flash", {"constants": constants, what: code}, s.flash_limit, s, compiled.path)
 
 
 def over_budget(what: str, parts: dict[str, int], limit: int | None, settings: PlanOptions, path: str) -> None:
@@ -67,7 +69,8 @@ def over_budget(what: str, parts: dict[str, int], limit: int | None, settings: P
 
 
 def check_flashes(project: Project, settings: PlanOptions, code: int, path: str) -> None:
-    """Refuses constants that exceed the flash memories assigned to them; code is counted in the fastest one."""
+    """Refuses constants that exceed the flash memories assigned to them; code, with all that is not assigned, is
+    counted in the fastest one."""
     for i, memory in enumerate(settings.target.choice("flash")):
         need = project.flash[memory.name] + (0 if i else code)
         over = need - memory.size

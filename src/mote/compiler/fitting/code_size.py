@@ -1,4 +1,4 @@
-"""Code size of a model: of the linked firmware if there is a compiler for the core, else an estimate."""
+"""Flash of a model: of the linked firmware if there is a compiler for the core, else with an estimate of its code."""
 
 from __future__ import annotations
 
@@ -32,12 +32,20 @@ class CodeSize:
     """Bytes of a model's code: measured in the linked firmware; or an upper estimate, and the reason why it is none."""
 
     nbytes: int
+    constants: int
+    """Bytes of constants: measured, with the parameters of kernel calls and constants of the C library; or without
+    them."""
     estimated: str = ""
     """The reason why `nbytes` is an estimate; empty if it was measured."""
     ram: int = 0
     """Bytes of code copied to RAM."""
     built: Built | None = None
     """Measurements of the linked model (compiler, code size, stack) for the generated header."""
+
+    @property
+    def flash(self) -> int:
+        """Bytes of constants and code."""
+        return self.constants + self.nbytes
 
     @property
     def what(self) -> str:
@@ -47,17 +55,17 @@ class CodeSize:
 
 def code_size(compiled: Compiled) -> CodeSize:
     """The code size of the linked firmware without the harness, or an estimate."""
-    target = compiled.settings.target
+    target, constants = compiled.settings.target, compiled.project.constants
     if target.is_host:
-        return CodeSize(_estimate(compiled), ON_HOST)
+        return CodeSize(_estimate(compiled), constants, ON_HOST)
     in_ram = compiled.project.options.code_in_ram
     try:
         compiler = toolchain.find_compiler(target)
         board_of(target)
     except MoteError as error:
         hot = len(hot_files(compiled.plan)) if in_ram else 0
-        return CodeSize(_estimate(compiled), error.reason, CODE_PER_FILE * hot)
-    return _linked(firmware(compiled), compiler)
+        return CodeSize(_estimate(compiled), constants, error.reason, CODE_PER_FILE * hot)
+    return _linked(firmware(compiled), compiler, constants)
 
 
 def with_built(compiled: Compiled, code: CodeSize) -> Compiled:
@@ -68,25 +76,27 @@ def with_built(compiled: Compiled, code: CodeSize) -> Compiled:
 def several_code_size(models: Sequence[Compiled], *projects: Project) -> CodeSize:
     """The code size of several models in one firmware: of the linked firmware without the harness, or an estimate that
     counts shared kernels once. `projects`: their C, as one project or one for each model."""
-    target = models[0].settings.target
+    target, constants = models[0].settings.target, sum(project.constants for project in projects)
     if target.is_host:
-        return CodeSize(_estimate(*models), ON_HOST)
+        return CodeSize(_estimate(*models), constants, ON_HOST)
     try:
         compiler = toolchain.find_compiler(target)
         board_of(target)
     except MoteError as error:
-        return CodeSize(_estimate(*models), error.reason)
-    return _linked(several_firmware(models, *projects), compiler)
+        return CodeSize(_estimate(*models), constants, error.reason)
+    return _linked(several_firmware(models, *projects), compiler, constants)
 
 
-def _linked(what: Firmware, compiler: Compiler) -> CodeSize:
+def _linked(what: Firmware, compiler: Compiler, arrays: int) -> CodeSize:
+    """The sizes of linked firmware, whose models have `arrays` bytes of constant arrays."""
     with temporary_folder() as folder:
         elf = linked(what, compiler, folder)
         sizes = toolchain.sizes(elf, what.target)
         stack = _stack(elf, what.learning)
     assert sizes is not None
-    built = Built(f"{compiler.kind} {compiler.version}".strip(), sizes.code, stack)
-    return CodeSize(sizes.code, ram=sizes.ram_code, built=built)
+    constants = max(sizes.constants, arrays)
+    built = Built(f"{compiler.kind} {compiler.version}".strip(), sizes.code, constants, stack)
+    return CodeSize(sizes.code, constants, ram=sizes.ram_code, built=built)
 
 
 def _stack(elf: Path, learning: Sequence[str]) -> int | None:
@@ -109,5 +119,5 @@ def _estimate(*models: Compiled) -> int:
 def checked_code(compiled: Compiled) -> CodeSize:
     """The code size; raises BudgetError if code and constants exceed the flash."""
     code = code_size(compiled)
-    check_budgets(compiled, code.nbytes, what=code.what)
+    check_budgets(compiled, code.nbytes, what=code.what, constants=code.constants)
     return code

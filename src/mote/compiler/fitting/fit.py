@@ -119,9 +119,9 @@ class CodeInFlash(BuiltBudget[Compiled]):
 
     def measured(self, made: Compiled) -> Compiled | Replan:
         code, left = code_size(made), made.plan.goal.flash
-        over = made.project.constants + code.nbytes - (made.settings.flash_limit or 0)
+        over = code.flash - (made.settings.flash_limit or 0)
         if over <= 0 or not left:
-            check_budgets(made, code=code.nbytes, what=code.what)
+            check_budgets(made, code=code.nbytes, what=code.what, constants=code.constants)
             return made
         unchanged = self._is_unchanged(made.plan)
         self.step = 2 * self.step if unchanged else RESERVED

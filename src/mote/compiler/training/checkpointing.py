@@ -6,16 +6,22 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import cached_property
 from itertools import accumulate
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
+from mote.base.deferred import deferred
 from mote.base.errors import BudgetError, RamError
 from mote.compiler.fitting.fit import BuiltBudget, Replan
 from mote.compiler.fitting.reserve import Reserve
-from mote.compiler.passes.training.recompute import recomputable
 from mote.compiler.passes.training.spec import ChosenLayers, Spec
 from mote.compiler.settings import Settings
-from mote.compiler.training.with_training import with_training
 from mote.ir.graph import Graph
+
+if TYPE_CHECKING:
+    from mote.compiler.passes.training import recompute
+    from mote.compiler.training import with_training
+else:
+    recompute = deferred("mote.compiler.passes.training.recompute")
+    with_training = deferred("mote.compiler.training.with_training")
 
 BY_HAND = ", or --train ...:recompute=N, which computes N activations again instead of keeping them"
 """Remedy for a training step that exceeds the RAM, if no recomputed activations were tried."""
@@ -50,8 +56,8 @@ class RecomputedActivations(BuiltBudget[Result]):
     def _sizes(self) -> list[int]:
         """Bytes of each activation that can be recomputed."""
         assert self.spec is not None
-        learning = with_training(self.graph, self.spec, self.settings.train_data)
-        return [t.nbytes for t in recomputable(learning)]
+        learning = with_training.with_training(self.graph, self.spec, self.settings.train_data)
+        return [t.nbytes for t in recompute.recomputable(learning)]
 
 
 def with_recomputed(settings: Settings, count: int) -> Settings:

@@ -20,7 +20,7 @@ from mote.hardware.toolchain.compilers import Compiler, compile_or_raise, is_cla
 from mote.hardware.toolchain.elf import memory_section
 
 HARNESS = Path(__file__).parent / "harness"
-DEVICE_PIPES = HARNESS / "device_pipes.c"
+MAIN, DEVICE_PIPES = HARNESS / "main.c", HARNESS / "device_pipes.c"
 
 COMMON = (STANDARD, "-Wall", "-Wextra")
 _DEVICE = ("-ffunction-sections", "-fdata-sections", "-fno-common", "-fno-asynchronous-unwind-tables")
@@ -103,7 +103,9 @@ def build(
     simulated = [] if drivers is None else sorted(drivers.glob("*.c"))
     plain = [*base, level, *include, *extra_flags]
     objects += [compilation.object(plain, source, f"driver_{i}.harness.o") for i, source in enumerate(simulated)]
-    harness = [*base, f"-I{HARNESS}", *_harness_flags(target), *(["-DHARNESS_CHECK"] if mode == Mode.DUMP else [])]
+    harness = [*base, f"-I{HARNESS}", *_harness_flags(target)]
+    checking = ["-DHARNESS_CHECK"] if mode == Mode.DUMP else []
+    objects.append(compilation.object([*harness, *checking], MAIN, "main.harness.o"))
     own = [*_harness_sources(target), *([DEVICE_PIPES] if drivers else [])]
     objects += [compilation.object(harness, source, f"{source.stem}.harness.o") for source in own]
 
@@ -203,7 +205,7 @@ def _harness_sources(target: Target) -> list[Path]:
         *(HARNESS / file for file in core.support),
         *(file for file in (core.start, core.measure) if file),
     ]
-    return [HARNESS / "main.c", *([HARNESS / "port_host.c"] if core.start is None else device)]
+    return [HARNESS / "port_host.c"] if core.start is None else device
 
 
 def _harness_flags(target: Target) -> tuple[str, ...]:

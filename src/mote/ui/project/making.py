@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from mote.base.deferred import deferred
 from mote.base.errors import MoteError
 from mote.base.files import edited
 from mote.base.progress import Say, silent
-from mote.bench.measure.run import stack_bound, with_longest_step
-from mote.bench.measure.time_limit import MeasuredTime
 from mote.compiler.compiled import Compiled
 from mote.compiler.emit.c.programs.example import EXAMPLE, Example
 from mote.compiler.emit.c.programs.recorded import recorded_example
@@ -24,6 +23,11 @@ from mote.compiler.settings import Settings
 from mote.deploy.firmware.artifacts import Artifacts, artifacts, check_artifacts
 from mote.frontends.features.pipeline import preprocessing
 from mote.ir.graph.types import DType
+
+if TYPE_CHECKING:
+    from mote.bench.measure import run, time_limit
+else:
+    run, time_limit = map(deferred, ("mote.bench.measure.run", "mote.bench.measure.time_limit"))
 
 
 @dataclass(frozen=True)
@@ -151,9 +155,9 @@ def _code(files: Mapping[str, str]) -> list[str]:
 def compiled_within(model: Any, settings: Settings, say: Say = silent) -> Compiled:
     """Compiles a model whose time limit, if there is one, holds on the emulated core, and whose header has the bound of
     a step, if one was asked for."""
-    budgets = [] if settings.cycle_limit is None else [MeasuredTime()]
+    budgets = [] if settings.cycle_limit is None else [time_limit.MeasuredTime()]
     compiled = compile_within(model, settings, budgets, say=say)
-    return with_longest_step(compiled) if compiled.settings.step else compiled
+    return run.with_longest_step(compiled) if compiled.settings.step else compiled
 
 
 def first_needs(package: Sequence[str]) -> dict[str, Any]:
@@ -167,5 +171,5 @@ def adapter_of(name: str, models: Sequence[Compiled]) -> ModelAdapter:
         return ModelAdapter("", {}, ())
     adapted = [AdaptedModel(m.plan, m.project.options, None) for m in models]
     model_adapter_files(name, adapted)
-    adapted = [replace(a, stack=stack_bound(m)) for a, m in zip(adapted, models, strict=True)]
+    adapted = [replace(a, stack=run.stack_bound(m)) for a, m in zip(adapted, models, strict=True)]
     return ModelAdapter(name, model_adapter_files(name, adapted), adapted)

@@ -31,6 +31,8 @@ class Built:
     compiler: str
     code: int
     """Bytes of code."""
+    constants: int
+    """Bytes of constants, with the parameters of kernel calls."""
     stack: int | None = None
     """Worst-case bytes of stack of a run; None if unknown."""
 

@@ -6,7 +6,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
+from heapq import heapify, heappop, heappush
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -123,15 +124,57 @@ class _Candidate(NamedTuple):
     pieces: tuple[int, ...]
 
 
-@dataclass(frozen=True)
+class _Offers:
+    """The candidates of an operator, with their costs by the code sections that others link, as the bits of an integer.
+    Operators with equal candidates share one, so that each cost is computed once."""
+
+    def __init__(self, candidates: tuple[_Candidate, ...], sizes: Sequence[float]) -> None:
+        self.candidates, self.sizes = candidates, sizes
+        self.pieces = _bits({piece for candidate in candidates for piece in candidate.pieces})
+        self._costs: dict[int, list[float]] = {}
+        self._best: dict[tuple[int, int], int] = {}
+
+    def costs(self, linked: int) -> list[float]:
+        """The cost of each candidate if some code sections are linked: its `alone` cost and its further code."""
+        linked &= self.pieces
+        if linked not in self._costs:
+            self._costs[linked] = [
+                alone + sum([self.sizes[piece] for piece in pieces if not linked >> piece & 1])
+                for alone, pieces in self.candidates
+            ]
+        return self._costs[linked]
+
+    def best(self, linked: int, without: int = -1) -> int:
+        """The cheapest candidate if some code sections are linked; `without`: none that links this one, if possible."""
+        key = linked & self.pieces, without if without >= 0 and self.pieces >> without & 1 else -1
+        if key not in self._best:
+            able = [n for n, candidate in enumerate(self.candidates) if key[1] not in candidate.pieces]
+            self._best[key] = min(able or range(len(self.candidates)), key=self.costs(linked).__getitem__)
+        return self._best[key]
+
+
+def _bits(numbers: Iterable[int]) -> int:
+    return sum(1 << number for number in numbers)
+
+
+@dataclass
 class _Chosen:
     """The index of the kernel of each operator, and the number of operators that link each code section."""
 
     kernels: list[int]
     needed: list[int]
+    linked: int = 0
+    """The code sections that any operator links, as bits."""
 
     def copy(self) -> _Chosen:
-        return _Chosen(self.kernels.copy(), self.needed.copy())
+        return _Chosen(self.kernels.copy(), self.needed.copy(), self.linked)
+
+    def count(self, pieces: Iterable[int], times: int) -> None:
+        """Link code sections once more (1) or once less (-1)."""
+        for piece in pieces:
+            self.needed[piece] += times
+            if self.needed[piece] == (times > 0):
+                self.linked ^= 1 << piece
 
 
 @dataclass(frozen=True)
@@ -163,12 +206,17 @@ class _CodeSharing:
                 users[piece].append(op)
         return _CodeSharing(tuple(map(tuple, candidates)), tuple(sizes), tuple(map(tuple, users)))
 
+    @cached_property
+    def offers(self) -> list[_Offers]:
+        """The candidates of each operator."""
+        offers = {candidates: _Offers(candidates, self.sizes) for candidates in dict.fromkeys(self.candidates)}
+        return [offers[candidates] for candidates in self.candidates]
+
     def begun(self) -> _Chosen:
         """The start of the search: each operator with its cheapest kernel if nothing is shared."""
-        nothing = [0] * len(self.sizes)
-        chosen = _Chosen([self._best(op, nothing) for op in range(len(self.candidates))], nothing)
+        chosen = _Chosen([offers.best(0) for offers in self.offers], [0] * len(self.sizes))
         for op, kernel in enumerate(chosen.kernels):
-            self._count(chosen, op, kernel, 1)
+            chosen.count(self.candidates[op][kernel].pieces, 1)
         return chosen
 
     def total(self, chosen: _Chosen) -> float:
@@ -197,39 +245,28 @@ class _CodeSharing:
     ) -> _Chosen:
         """Re-chooses kernels, of `ops` first, until each operator has the cheapest one given those of the others.
         `without`: a banned code section, for operators that have an alternative; `free`: one that costs nothing."""
-        pending = set(range(len(self.candidates)) if ops is None else ops)
+        pending = list(range(len(self.candidates)) if ops is None else ops)
+        heapify(pending)
+        waiting, unpaid = set(pending), 0 if free < 0 else 1 << free
         while pending:
-            op = min(pending)
-            pending.discard(op)
-            before = chosen.kernels[op]
-            self._count(chosen, op, before, -1)
-            best = self._best(op, chosen.needed, without, free)
-            stays = without not in self.candidates[op][before].pieces or without in self.candidates[op][best].pieces
-            if stays and self._more(op, best, chosen.needed, free) >= self._more(op, before, chosen.needed, free):
+            op = heappop(pending)
+            waiting.discard(op)
+            candidates, offers, before = self.candidates[op], self.offers[op], chosen.kernels[op]
+            chosen.count(candidates[before].pieces, -1)
+            linked = chosen.linked | unpaid
+            best, costs = offers.best(linked, without), offers.costs(linked)
+            stays = without not in candidates[before].pieces or without in candidates[best].pieces
+            if stays and costs[best] >= costs[before]:
                 best = before
             chosen.kernels[op] = best
-            self._count(chosen, op, best, 1)
+            chosen.count(candidates[best].pieces, 1)
             if best != before:
-                changed = {*self.candidates[op][before].pieces, *self.candidates[op][best].pieces}
-                pending.update(user for piece in changed if chosen.needed[piece] < 2 for user in self.users[piece])
-                pending.discard(op)
+                changed = {*candidates[before].pieces, *candidates[best].pieces}
+                again = {user for piece in changed if chosen.needed[piece] < 2 for user in self.users[piece]}
+                for user in again - waiting - {op}:
+                    waiting.add(user)
+                    heappush(pending, user)
         return chosen
-
-    def _count(self, chosen: _Chosen, op: int, kernel: int, times: int) -> None:
-        for piece in self.candidates[op][kernel].pieces:
-            chosen.needed[piece] += times
-
-    def _best(self, op: int, needed: Sequence[int], without: int = -1, free: int = -1) -> int:
-        candidates = self.candidates[op]
-        able = (
-            range(len(candidates)) if without < 0 else [n for n, o in enumerate(candidates) if without not in o.pieces]
-        )
-        return min(able or range(len(candidates)), key=lambda n: self._more(op, n, needed, free))
-
-    def _more(self, op: int, kernel: int, needed: Sequence[int], free: int = -1) -> float:
-        """The cost of a kernel given the code sections that others link: its `alone` cost and its further code."""
-        (alone, pieces), sizes = self.candidates[op][kernel], self.sizes
-        return alone + sum([sizes[piece] for piece in pieces if not needed[piece] and piece != free])
 
 
 def missing(kernel: Packed, shared: Container[str]) -> float:

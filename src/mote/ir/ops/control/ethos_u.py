@@ -5,13 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cached_property
 from math import prod
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mote.hardware.npu.functional import execute
-from mote.hardware.npu.stream import CommandStream, NpuOperation, decode, operations
+from mote.base.deferred import deferred
 from mote.ir.graph import Graph, Op
 from mote.ir.graph.tensor import Array, Shape
+
+if TYPE_CHECKING:
+    from mote.hardware.npu import functional, stream
+    from mote.hardware.npu.stream import CommandStream, NpuOperation
+else:
+    functional, stream = map(deferred, ("mote.hardware.npu.functional", "mote.hardware.npu.stream"))
 
 
 class NpuStream(Op, eq=False):
@@ -32,7 +38,7 @@ class NpuStream(Op, eq=False):
 
     @cached_property
     def stream(self) -> CommandStream:
-        return decode(self.payload)
+        return stream.decode(self.payload)
 
     @property
     def tensors(self) -> tuple[tuple[int, int], ...]:
@@ -47,7 +53,7 @@ class NpuStream(Op, eq=False):
         scratch = np.zeros(self.scratch, np.uint8)
         for data, at in zip(inputs, self.places, strict=False):
             scratch[at : at + data.size] = data
-        execute(self.stream, [constants.copy(), scratch, np.zeros(self.fast, np.uint8)])
+        functional.execute(self.stream, [constants.copy(), scratch, np.zeros(self.fast, np.uint8)])
         outputs = []
         for number, at in zip(self.outputs, self.places[len(inputs) :], strict=True):
             tensor = g.tensors[number]
@@ -59,7 +65,7 @@ class NpuStream(Op, eq=False):
         return "LiteRT has no operator of Ethos-U"
 
     def macs(self, g: Graph) -> int:
-        return sum(map(_macs, operations(self.stream)))
+        return sum(map(_macs, stream.operations(self.stream)))
 
 
 def _macs(operation: NpuOperation) -> int:

@@ -40,7 +40,7 @@ def costs_of(graph: Graph, settings: Settings, *, run: bool) -> PrunedCosts:
     if run:
         result = run_model(compiled, layers=False)
         return PrunedCosts(result.flash.total, compiled.plan.ram, cycles, result.instructions)
-    return PrunedCosts(compiled.project.constants + code_size(compiled).nbytes, compiled.plan.ram, cycles, None)
+    return PrunedCosts(code_size(compiled).flash, compiled.plan.ram, cycles, None)
 
 
 def obstacle(target: Target) -> str:

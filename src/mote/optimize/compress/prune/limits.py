@@ -78,7 +78,7 @@ def compiled_cost(unit: str, compile: Callable[[int, int | None], Compiled]) -> 
             return inf
         if unit == "cycles":
             return compiled.cost
-        return compiled.project.constants + code_size(compiled).nbytes
+        return code_size(compiled).flash
 
     return cost
 

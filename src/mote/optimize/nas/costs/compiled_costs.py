@@ -21,7 +21,7 @@ def compiled_model(model: bytes, settings: Settings, options: Mapping[str, Any])
 
 def costs_of(compiled: Compiled) -> NetworkCosts:
     """Costs of a compiled model; code size is linked if a C compiler is installed, else estimated."""
-    flash = compiled.project.constants + code_size(compiled).nbytes
+    flash = code_size(compiled).flash
     return timed(compiled.settings.target, compiled.plan.ram, flash, compiled.cost)
 
 

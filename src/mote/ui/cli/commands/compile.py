@@ -6,8 +6,9 @@ import argparse
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from mote.base.deferred import deferred
 from mote.bench.pictures.memory import traffic_lines
 from mote.compiler import line
 from mote.compiler.compiled import Compiled
@@ -20,15 +21,12 @@ from mote.compiler.package.adapters.compiled_model import check_adapter
 from mote.compiler.package.adapters.sources import SOURCE_NAMES, source_files
 from mote.compiler.package.description import metadata
 from mote.compiler.package.packagers import check_binaries, chosen_packagers, write_packages
-from mote.compiler.passes.training.choice import LEARNING
-from mote.compiler.passes.training.recompute import recomputable, step_macs
 from mote.compiler.passes.training.spec import Learner
 from mote.compiler.plan.plan import Plan, SplitKernel
 from mote.compiler.plan.selection.estimate import estimate
 from mote.compiler.settings import Settings
 from mote.compiler.several import CompiledModels, JointCode, Running, check_several_code, compile_several
 from mote.compiler.training.checkpointing import chosen_layers
-from mote.compiler.training.with_training import with_training
 from mote.deploy.firmware.artifacts import check_artifacts
 from mote.ir.ops.common import BIAS
 from mote.ui.cli.common import bold, print_json, progress, show
@@ -36,6 +34,15 @@ from mote.ui.cli.depfile import add_depfile, write_depfile
 from mote.ui.cli.options.compiling import add_compile_options, add_option, add_package, settings
 from mote.ui.cli.outputs import add_output, build_artifacts, describe_artifacts, folder_of, print_artifacts
 from mote.ui.project.making import BuildRecipe, ModelAdapter, adapter_of, make
+
+if TYPE_CHECKING:
+    from mote.compiler.passes.training import choice, recompute
+    from mote.compiler.training import with_training
+else:
+    choice, recompute = map(
+        deferred, ("mote.compiler.passes.training.choice", "mote.compiler.passes.training.recompute")
+    )
+    with_training = deferred("mote.compiler.training.with_training")
 
 
 def add(p: argparse.ArgumentParser) -> None:
@@ -187,7 +194,7 @@ def print_several(several: CompiledModels, code: JointCode) -> None:
     )
     shared = "" if code.together.estimated else f" instead of {code.apart.nbytes:,} without shared kernels"
     show(
-        f"  flash: constants {project.constants:,} bytes{_split(project.flash)}"
+        f"  flash: constants {code.together.constants:,} bytes{_split(project.flash)}"
         f"{_shown(code.together, settings.flash_limit)}{shared}"
     )
 
@@ -202,6 +209,7 @@ def describe_several(several: CompiledModels, folder: str, code: JointCode) -> d
     about = several.json()
     about["models"] = [describe(m, folder, alone) for m, alone in zip(several.models, code.alone, strict=True)]
     about["flash"] |= {
+        "constants": code.together.constants,
         "code": None if code.together.estimated else code.together.nbytes,
         "code_apart": None if code.apart.estimated else code.apart.nbytes,
     }
@@ -213,6 +221,7 @@ def describe(compiled: Compiled, folder: str, code: CodeSize) -> dict[str, objec
     about = compiled.json()
     about["ram"]["code"] = code.ram
     about["flash"] |= {
+        "constants": code.constants,
         "code": None if code.estimated else code.nbytes,
         "code_estimate": {"bytes": code.nbytes, "reason": code.estimated} if code.estimated else None,
     }
@@ -241,7 +250,7 @@ def training(compiled: Compiled) -> dict[str, object]:
     settings, states = compiled.settings, learned(compiled.plan)
     without = line.planned(compiled.source, replace(settings, train=None, train_data=None), reserve=compiled.reserve)
     graph = compiled.prepared.learning
-    layers = [op for op in graph.ops if isinstance(op, LEARNING)]
+    layers = [op for op in graph.ops if isinstance(op, choice.LEARNING)]
     read = [(op, s.initial.size, op.inputs.index(s.before)) for s in states for op in layers if s.before in op.inputs]
     return {
         "what": str(settings.train),
@@ -263,9 +272,9 @@ def recomputation(compiled: Compiled) -> dict[str, int] | None:
     if spec is None or not spec.recompute:
         return None
     graph = compiled.prepared.learning
-    whole = with_training(compiled.source, replace(spec, recompute=None), settings.train_data)
-    again = recomputable(whole)[: spec.recompute]
-    macs = step_macs(graph) - step_macs(whole)
+    whole = with_training.with_training(compiled.source, replace(spec, recompute=None), settings.train_data)
+    again = recompute.recomputable(whole)[: spec.recompute]
+    macs = recompute.step_macs(graph) - recompute.step_macs(whole)
     return {"activations": len(again), "bytes": sum(t.nbytes for t in again), "macs": macs}
 
 
@@ -340,7 +349,7 @@ def print_model(compiled: Compiled, code: CodeSize) -> None:
     if compiled.settings.cycle_limit is not None:
         show(f"  {compiled.settings.time_line(compiled.cycles or compiled.cost)}, {_known_by(compiled)}")
     flashes = {name: nbytes for name, nbytes in compiled.project.flash.items() if name != CONSTANTS.name}
-    constants = f"constants {compiled.project.constants:,} bytes{_split(flashes)}"
+    constants = f"constants {code.constants:,} bytes{_split(flashes)}"
     show(f"  flash: {constants}{_shown(code, compiled.settings.flash_limit)}")
 
 

@@ -8,11 +8,11 @@ from mote.compiler.plan.plan import Plan
 
 
 def facts(plan: Plan, options: ProjectOptions, constants: int) -> str:
-    """Lines about RAM, flash, stack and time. `constants`: bytes of constants in flash."""
+    """Lines about RAM, flash, stack and time. `constants`: bytes of constant arrays in flash."""
     built = options.built
     told = f", built by {built.compiler}" if built else ""
     code = f", {built.code} bytes of code" if built else ""
-    lines = {"RAM": _ram(plan), "flash": f"{constants} bytes of constants{code}"}
+    lines = {"RAM": _ram(plan), "flash": f"{built.constants if built else constants} bytes of constants{code}"}
     if built and built.stack is not None:
         own = training(plan)
         learns = f", or in {learning_function(own, options)}" if own else ""
