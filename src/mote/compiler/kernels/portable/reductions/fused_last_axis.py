@@ -6,10 +6,11 @@ from __future__ import annotations
 from mote.compiler.kernels.contract import FLOAT32, INT8, OTHER, OTHER_F32, Kernel, Packed, Refusal, View
 from mote.compiler.kernels.pack.lines import lines_kernel
 from mote.compiler.kernels.portable.elementwise import arithmetic, binary, fused_elementwise, unary
-from mote.compiler.kernels.portable.reductions import mean, reduce
+from mote.compiler.kernels.portable.reductions import line_steps, mean, reduce
 from mote.ir.ops.reductions.fused_last_axis import Lines
 
 STEPS = (
+    *line_steps.KERNELS,
     *arithmetic.KERNELS,
     *mean.KERNELS,
     *reduce.KERNELS,
