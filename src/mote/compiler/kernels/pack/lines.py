@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from zlib import crc32
@@ -15,6 +16,7 @@ from mote.compiler.kernels.contract import (
     Needs,
     Packed,
     Params,
+    Price,
     Refusal,
     View,
     aligned,
@@ -23,6 +25,16 @@ from mote.compiler.kernels.pack.elements import CTYPES
 from mote.ir.graph import Graph, Op
 from mote.ir.graph.rows import row_count
 from mote.ir.ops.reductions.fused_last_axis import Lines
+
+FEATURES = {
+    **dict.fromkeys(("mean_lines", "mean_f32"), "input"),
+    **dict.fromkeys(("squares_line", "squared_difference_f32"), "tap"),
+    **dict.fromkeys(("mul_line", "mul4", "mul", "mul_f32"), "product"),
+    **dict.fromkeys(("add_line", "add4", "add", "lut", "add_f32"), "output"),
+}
+"""Cost features that count the elements of steps, by the families of their kernels."""
+REST, STEPS = "rest", "pixel"
+"""Cost features of the elements of all other steps, and of the steps of each line."""
 
 
 def lines_kernel(view: View, kernels: Sequence[Kernel], beats: tuple[str, ...] = ()) -> Packed | Refusal:
@@ -41,11 +53,13 @@ def lines_kernel(view: View, kernels: Sequence[Kernel], beats: tuple[str, ...] =
     size = view.input.shape[-1]
     arguments = (builder.ctype, size, "; ".join(builder.fields), "; ".join(builder.calls))
     name = f"lines_{crc32(repr(arguments).encode()):08x}"
+    count = view.output.size // size
     return Packed(
         name,
         builder.params,
-        Entry(Call.FLAT, view.output.size // size),
+        Entry(Call.FLAT, count),
         Needs(scratch=aligned(max(builder.top, 1) * view.input.dtype.itemsize), in_place=(0,)),
+        Price(amounts={feature: float(n * count) for feature, n in builder.amounts.items()}),
         instances=(*builder.instances, Instance("MOTE_LINES", (name, *arguments), facts=builder.facts)),
         beats=beats,
     )
@@ -83,6 +97,8 @@ class _LinesBuilder:
     offsets: dict[int, int] = field(default_factory=dict)
     """Offset of each live intermediate tensor in the scratch memory, in elements."""
     top: int = 0
+    amounts: dict[str, int] = field(default_factory=lambda: defaultdict(int))
+    """Work of a line by cost feature."""
 
     def add(self, ops: tuple[Op, ...], packed: Packed) -> None:
         """Appends the call of a kernel that computes these operators."""
@@ -91,6 +107,8 @@ class _LinesBuilder:
         self.params[f"s{step}"] = packed.params
         self.fields.append(f"mote_{packed.name}_t s{step}")
         self.instances += [i for i in packed.instances if i not in self.instances]
+        self.amounts[STEPS] += 1
+        self.amounts[FEATURES.get(packed.family, REST)] += max(t.size for t in op.activations(self.graph))
         given = [self._operand(op, position, step) for position in packed.entry.operands]
         out = self._output(ops, packed)
         self.checks.append(self._check(op, last, packed, step))

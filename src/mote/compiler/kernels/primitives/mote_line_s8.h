@@ -62,6 +62,17 @@ static inline int32_t mote_line_sum(const int8_t *x, int32_t n) {
 }
 #endif
 
+/* The largest of n elements, and of -128. */
+#ifndef mote_line_max
+static inline int32_t mote_line_max(const int8_t *x, int32_t n) {
+    int32_t max = -128;
+    for (int32_t i = 0; i < n; i++) {
+        max = x[i] > max ? x[i] : max;
+    }
+    return max;
+}
+#endif
+
 /* n times clamp((c + floor(a * x / 256)) / 2^16), rounded down. */
 #ifndef mote_line_affine
 static inline void mote_line_affine(const mote_line_affine_t *p, const int8_t *x, int8_t *out, int32_t n) {

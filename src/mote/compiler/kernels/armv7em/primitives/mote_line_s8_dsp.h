@@ -4,6 +4,7 @@
 
 #include "mote_dsp.h"
 #include "mote_helium.h"
+#include "mote_max_s8.h"
 
 #if MOTE_DSP && !MOTE_HELIUM
 /* Bytes are added as if they were unsigned, 128 more each; 4 instructions for four. */
@@ -19,6 +20,13 @@ MOTE_HOT static inline int32_t mote_line_sum(const int8_t *x, int32_t n) {
     return all + (int32_t)sum;
 }
 #define mote_line_sum mote_line_sum
+
+static inline int32_t mote_line_max(const int8_t *x, int32_t n) {
+    const uint32_t four = mote_max_4(x, 4, n / 4, 0x80808080u);
+    const uint32_t two = mote_max_bytes(four, four >> 16), one = mote_max_bytes(two, two >> 8);
+    return mote_max_1(x + (n & ~3), 1, n & 3, (int8_t)(one & 0xff));
+}
+#define mote_line_max mote_line_max
 
 /* The elements at r0 times 256 as half words in r8 (0 and 2) and r9 (1 and 3): r4 times each, plus r5, in r10, r8, r11 and
  * r9. r12 is a mask. */

@@ -2,16 +2,9 @@
 #ifndef MOTE_SOFTMAX_RUN_S8_DSP_H
 #define MOTE_SOFTMAX_RUN_S8_DSP_H
 
-#include "mote_max_s8.h"
+#include "mote_dsp.h"
 
 #if MOTE_DSP && !(defined(__ARM_FEATURE_MVE) && (__ARM_FEATURE_MVE & 1))
-static inline int32_t mote_softmax_max(const int8_t *x, int32_t n) {
-    const uint32_t four = mote_max_4(x, 4, n / 4, 0x80808080u);
-    const uint32_t two = mote_max_bytes(four, four >> 16), one = mote_max_bytes(two, two >> 8);
-    return mote_max_1(x + (n & ~3), 1, n & 3, (int8_t)(one & 0xff));
-}
-#define mote_softmax_max mote_softmax_max
-
 /* The exponential of an input whose bits are turned: `last` is where that of -1 would lie, which may be
  * outside of the table. */
 static inline uint32_t mote_softmax_exp_of(uintptr_t last, int32_t turned) {

@@ -20,6 +20,21 @@ __attribute__((naked, noinline, unused)) static int32_t mote_line_sum(const int8
 }
 #define mote_line_sum mote_line_sum
 
+static inline int32_t mote_line_max(const int8_t *x, int32_t n) {
+    int32_t max = -128;
+    __asm__("wlstp.8 lr, %2, 2f\n"
+            "1:\n\t"
+            "vldrb.u8 q0, [%1], #16\n\t"
+            "vmaxv.s8 %0, q0\n\t"
+            "letp lr, 1b\n"
+            "2:\n\t"
+            : "+r"(max), "+r"(x)
+            : "r"(n)
+            : "lr", "q0", "cc", "memory");
+    return (int8_t)max;
+}
+#define mote_line_max mote_line_max
+
 /* Four elements at r0 in q0: times q1 over 256, plus r4. */
 #define MOTE_LINE_LOAD \
     "vldrb.s32 q0, [r0], #4\n\t" \
