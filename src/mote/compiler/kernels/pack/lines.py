@@ -27,10 +27,10 @@ from mote.ir.graph.rows import row_count
 from mote.ir.ops.reductions.fused_last_axis import Lines
 
 FEATURES = {
-    **dict.fromkeys(("mean_lines", "mean_f32"), "input"),
-    **dict.fromkeys(("squares_line", "squared_difference_f32"), "tap"),
-    **dict.fromkeys(("mul_line", "mul4", "mul", "mul_f32"), "product"),
-    **dict.fromkeys(("add_line", "add4", "add", "lut", "add_f32"), "output"),
+    **dict.fromkeys(("mean_lines", "mean_line_f32"), "input"),
+    **dict.fromkeys(("squares_line", "squares_line_f32"), "tap"),
+    **dict.fromkeys(("mul_line", "mul4", "mul", "mul_line_f32", "mul_f32"), "product"),
+    **dict.fromkeys(("add_line", "add4", "add", "lut", "add_line_f32", "add_f32"), "output"),
 }
 """Cost features that count the elements of steps, by the families of their kernels."""
 REST, STEPS = "rest", "pixel"

@@ -1,5 +1,5 @@
-"""Steps of int8 lines with one number for the whole line (`mote_line_steps_s8.h`): ADD, SUB and MUL, and the MEAN of a
-SQUARED_DIFFERENCE. Only LINES uses them."""
+"""Steps of lines with one number for all of it (`mote_line_steps_s8.h`, `mote_line_steps_f32.h`): ADD, SUB and MUL, MEAN,
+and the MEAN of a SQUARED_DIFFERENCE. Only LINES uses them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,20 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mote.compiler.kernels.contract import INT8, OTHER, Call, Entry, Kernel, Needs, Packed, Params, Refusal, View
+from mote.compiler.kernels.contract import (
+    FLOAT32,
+    INT8,
+    OTHER,
+    OTHER_F32,
+    Call,
+    Entry,
+    Kernel,
+    Needs,
+    Packed,
+    Params,
+    Refusal,
+    View,
+)
 from mote.compiler.kernels.pack.arithmetic import affine_params, product_params, product_scale
 from mote.compiler.kernels.pack.pairs import term_params
 from mote.compiler.kernels.pack.params import scale_params
@@ -27,6 +40,8 @@ LEAST_RIGHT_SHIFT = 2
 """Smallest requantization shift of `mote_line_product`: products shifted less overflow half words."""
 UNIT = 1 << PLACES[DType.INT8]
 """Factor of LiteRT's int8 numbers before they are subtracted."""
+REAL = "line_steps_f32"
+"""Header of the steps for float32."""
 NO_LINE = Refusal("the operands are not a line and one number")
 
 
@@ -117,8 +132,44 @@ def _squares(view: View) -> Packed | Refusal:
     return Packed("squares_line_s8", params, Entry(Call.FLAT, 1, order))
 
 
+def _mean_f32(view: View) -> Packed | Refusal:
+    if not view.the(Mean).of_lines(view.graph):
+        return NO_LINE
+    return Packed("mean_line_f32", {"size": view.input.shape[-1]}, Entry(Call.FLAT, view.output.size))
+
+
+def _squares_f32(view: View) -> Packed | Refusal:
+    mean, order = view.ops[1], _order(view)
+    assert isinstance(mean, Mean)
+    if order is None or not mean.of_lines(view.graph):
+        return NO_LINE
+    return Packed("squares_line_f32", {"size": mean.count(view.graph)}, Entry(Call.FLAT, 1, order))
+
+
+def _add_f32(view: View) -> Packed | Refusal:
+    op, order = view.the(Add), _order(view)
+    if order is None:
+        return NO_LINE
+    if op.sign < 0 and order[0] == 1:
+        return Refusal("the line is subtracted")
+    low, high = op.real_range
+    return _packed(view, "add_line_f32", {"sign": float(op.sign), "low": low, "high": high}, order)
+
+
+def _mul_f32(view: View) -> Packed | Refusal:
+    order = _order(view)
+    if order is None:
+        return NO_LINE
+    low, high = view.the(Mul).real_range
+    return _packed(view, "mul_line_f32", {"low": low, "high": high}, order)
+
+
 KERNELS = (
     Kernel("squares_line", (SquaredDifference, Mean), INT8, _squares, header="line_steps_s8", costs=OTHER),
     Kernel("add_line", (Add,), INT8, _add, header="line_steps_s8", costs=OTHER),
     Kernel("mul_line", (Mul,), INT8, _mul, header="line_steps_s8", costs=OTHER),
+    Kernel("squares_line_f32", (SquaredDifference, Mean), FLOAT32, _squares_f32, header=REAL, costs=OTHER_F32),
+    Kernel("mean_line_f32", (Mean,), FLOAT32, _mean_f32, header=REAL, costs=OTHER_F32),
+    Kernel("add_line_f32", (Add,), FLOAT32, _add_f32, header=REAL, costs=OTHER_F32),
+    Kernel("mul_line_f32", (Mul,), FLOAT32, _mul_f32, header=REAL, costs=OTHER_F32),
 )
