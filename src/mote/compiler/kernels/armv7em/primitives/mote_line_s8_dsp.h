@@ -7,24 +7,48 @@
 #include "mote_max_s8.h"
 
 #if MOTE_DSP && !MOTE_HELIUM
-/* Bytes are added as if they were unsigned, 128 more each; 4 instructions for four. */
+static inline uint32_t mote_line_add_word(uint32_t sum, const int8_t *x) {
+    __asm__("usada8 %0, %1, %2, %0" : "+r"(sum) : "r"(mote_load4(x) ^ 0x80808080u), "r"(0));
+    return sum;
+}
+
+/* Bytes are added as if they were unsigned, 128 more each; 14 instructions for sixteen. */
 MOTE_HOT static inline int32_t mote_line_sum(const int8_t *x, int32_t n) {
+    const int32_t fours = n & ~3;
+    int32_t all = -128 * fours, i = 0;
     uint32_t sum = 0;
-    int32_t rest = n & 3, all = -128 * (n - rest);
-    for (int32_t i = n - rest; i > 0; i -= 4, x += 4) {
-        __asm__("usada8 %0, %1, %2, %0" : "+r"(sum) : "r"(mote_load4(x) ^ 0x80808080u), "r"(0));
+    for (; i + 16 <= n; i += 16, x += 16) {
+        sum = mote_line_add_word(sum, x);
+        sum = mote_line_add_word(sum, x + 4);
+        sum = mote_line_add_word(sum, x + 8);
+        sum = mote_line_add_word(sum, x + 12);
     }
-    for (; rest > 0; rest--) {
+    for (; i < fours; i += 4, x += 4) {
+        sum = mote_line_add_word(sum, x);
+    }
+    for (; i < n; i++) {
         all += *x++;
     }
     return all + (int32_t)sum;
 }
 #define mote_line_sum mote_line_sum
 
-static inline int32_t mote_line_max(const int8_t *x, int32_t n) {
-    const uint32_t four = mote_max_4(x, 4, n / 4, 0x80808080u);
-    const uint32_t two = mote_max_bytes(four, four >> 16), one = mote_max_bytes(two, two >> 8);
-    return mote_max_1(x + (n & ~3), 1, n & 3, (int8_t)(one & 0xff));
+MOTE_HOT static inline int32_t mote_line_max(const int8_t *x, int32_t n) {
+    const int32_t fours = n & ~3;
+    uint32_t most = 0x80808080u;
+    int32_t i = 0;
+    for (; i + 16 <= n; i += 16, x += 16) {
+        most = mote_max_bytes(most, mote_load4(x));
+        most = mote_max_bytes(most, mote_load4(x + 4));
+        most = mote_max_bytes(most, mote_load4(x + 8));
+        most = mote_max_bytes(most, mote_load4(x + 12));
+    }
+    for (; i < fours; i += 4, x += 4) {
+        most = mote_max_bytes(most, mote_load4(x));
+    }
+    most = mote_max_bytes(most, most >> 16);
+    most = mote_max_bytes(most, most >> 8);
+    return mote_max_1(x, 1, n - fours, (int8_t)(most & 0xff));
 }
 #define mote_line_max mote_line_max
 

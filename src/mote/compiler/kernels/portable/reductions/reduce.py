@@ -173,6 +173,11 @@ def _flat(view: View) -> Packed | Refusal:
     packed = _reduce_macro(view).packed(
         view, "", {"count": count, "inner": inner}, Call.FLAT, units_of(view.output.shape, inner)
     )
+    return _priced(view, packed)
+
+
+def _priced(view: View, packed: Packed) -> Packed:
+    """The kernel with a cost family of its own for int16 MEAN, which many models have."""
     own = isinstance(view.op, Mean) and view.input.dtype == DType.INT16
     return replace(packed, price=Price(costs="mean_s16")) if own else packed
 
@@ -222,7 +227,7 @@ def _add(view: View) -> Packed | Refusal:
     places = prod(groups[i][0] for i in kept)
     count, inner, lines = _in_row(op, shape)
     over: Params = {"count": count, "inner": inner, "lines": lines, "below": below, "kept": places}
-    return macro.packed(view, "_add", over, Call.ADDS, sums=view.output.size)
+    return _priced(view, macro.packed(view, "_add", over, Call.ADDS, sums=view.output.size))
 
 
 def _most(view: View) -> Packed | Refusal:
