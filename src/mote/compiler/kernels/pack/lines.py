@@ -33,8 +33,8 @@ FEATURES = {
     **dict.fromkeys(("add_line", "add4", "add", "lut", "add_line_f32", "add_f32"), "output"),
 }
 """Cost features that count the elements of steps, by the families of their kernels."""
-REST, STEPS = "rest", "pixel"
-"""Cost features of the elements of all other steps, and of the steps of each line."""
+REST, STEPS, WALKS = "rest", "pixel", "line"
+"""Cost features of the elements of all other steps, of the steps of each line, and of those that broadcast."""
 
 
 def lines_kernel(view: View, kernels: Sequence[Kernel], beats: tuple[str, ...] = ()) -> Packed | Refusal:
@@ -108,6 +108,7 @@ class _LinesBuilder:
         self.fields.append(f"mote_{packed.name}_t s{step}")
         self.instances += [i for i in packed.instances if i not in self.instances]
         self.amounts[STEPS] += 1
+        self.amounts[WALKS] += packed.entry.call is Call.ROWS
         self.amounts[FEATURES.get(packed.family, REST)] += max(t.size for t in op.activations(self.graph))
         given = [self._operand(op, position, step) for position in packed.entry.operands]
         out = self._output(ops, packed)
