@@ -1,5 +1,5 @@
-"""Steps of lines with one number for each line (`mote_line_steps_s8.h`, `mote_line_steps_f32.h`): ADD, SUB, MUL, MEAN, and
-the MEAN of a SQUARED_DIFFERENCE. Only LINES uses them."""
+"""Steps of lines with one number for each line (`mote_line_steps_s8.h`, `mote_line_steps_f32.h`): ADD, SUB, MUL, MEAN,
+and the MEAN of a SQUARED_DIFFERENCE. Only LINES uses them."""
 
 from __future__ import annotations
 
