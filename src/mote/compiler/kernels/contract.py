@@ -311,6 +311,8 @@ class Price:
     linked: tuple[tuple[str, int], ...] = ()
     """For code of an external generator: the functions that it calls, each with its estimated code bytes. Several
     layers may share them."""
+    amounts: Mapping[str, float] = field(default_factory=dict)
+    """For kernels made of others: work counts by cost feature, instead of those of the operator."""
     work: float = 0.0
     """For kernels of the SIGNAL family: estimated cycles on a Cortex-M4. Cost tables scale them for other cores."""
 

@@ -253,6 +253,8 @@ def _features(graph: Graph, op: Op, kernel: Packed, whole: bool) -> dict[str, fl
         return {"work": kernel.price.work}
     shape = op.output(graph).shape
     rows = row_count(shape)
+    if kernel.price.amounts:
+        return {"row": rows, "call": 1.0, **kernel.price.amounts}
     if isinstance(op, MatrixProduct):
         return _products(graph, op, kernel, rows)
     width, channels = (shape[-2], shape[-1]) if len(shape) > 2 else (1, shape[-1] if shape else 1)

@@ -3,15 +3,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from zlib import crc32
 
-from mote.compiler.kernels.contract import Call, Entry, Instance, Kernel, Needs, Packed, Params, Refusal, View, aligned
+from mote.compiler.kernels.contract import (
+    Call,
+    Entry,
+    Instance,
+    Kernel,
+    Needs,
+    Packed,
+    Params,
+    Price,
+    Refusal,
+    View,
+    aligned,
+)
 from mote.compiler.kernels.pack.elements import CTYPES
 from mote.ir.graph import Graph, Op
 from mote.ir.graph.rows import row_count
 from mote.ir.ops.reductions.fused_last_axis import Lines
+
+FEATURES = {
+    **dict.fromkeys(("mean_lines", "mean_line_f32"), "input"),
+    **dict.fromkeys(("squares_line", "squares_line_f32"), "tap"),
+    **dict.fromkeys(("mul_line", "mul4", "mul", "mul_line_f32", "mul_f32"), "product"),
+    **dict.fromkeys(("add_line", "add4", "add", "lut", "add_line_f32", "add_f32"), "output"),
+}
+"""Cost features that count the elements of steps, by the families of their kernels."""
+REST, STEPS, WALKS = "rest", "pixel", "line"
+"""Cost features of the elements of all other steps, of the steps of each line, and of those that broadcast."""
 
 
 def lines_kernel(view: View, kernels: Sequence[Kernel], beats: tuple[str, ...] = ()) -> Packed | Refusal:
@@ -19,22 +42,36 @@ def lines_kernel(view: View, kernels: Sequence[Kernel], beats: tuple[str, ...] =
     redundant."""
     inner = view.the(Lines).one()
     builder = _LinesBuilder(inner, CTYPES[view.input.dtype])
-    for op in inner.ops:
-        packed = _packed(View(inner, (op,)), kernels)
+    ops = inner.ops
+    while ops:
+        fused = ((chain, _packed(View(inner, chain), kernels)) for chain in _chains(inner, ops))
+        chain, packed = next(((chain, packed) for chain, packed in fused if packed is not None), (ops[:1], None))
         if packed is None:
-            return Refusal(f"{op.kind} has no kernel for one line")
-        builder.add(op, packed)
+            return Refusal(f"{ops[0].kind} has no kernel for one line")
+        builder.add(chain, packed)
+        ops = ops[len(chain) :]
     size = view.input.shape[-1]
     arguments = (builder.ctype, size, "; ".join(builder.fields), "; ".join(builder.calls))
     name = f"lines_{crc32(repr(arguments).encode()):08x}"
+    count = view.output.size // size
     return Packed(
         name,
         builder.params,
-        Entry(Call.FLAT, view.output.size // size),
+        Entry(Call.FLAT, count),
         Needs(scratch=aligned(max(builder.top, 1) * view.input.dtype.itemsize), in_place=(0,)),
+        Price(amounts={feature: float(n * count) for feature, n in builder.amounts.items()}),
         instances=(*builder.instances, Instance("MOTE_LINES", (name, *arguments), facts=builder.facts)),
         beats=beats,
     )
+
+
+def _chains(graph: Graph, ops: tuple[Op, ...]) -> Iterator[tuple[Op, ...]]:
+    """The next operators that one kernel may compute: two, if the second one alone reads what the first one writes, or
+    one."""
+    between = ops[0].outputs[0]
+    if len(ops) > 1 and between not in graph.outputs and [op for op in graph.ops if between in op.inputs] == [ops[1]]:
+        yield ops[:2]
+    yield ops[:1]
 
 
 def _packed(view: View, kernels: Sequence[Kernel]) -> Packed | None:
@@ -60,17 +97,23 @@ class _LinesBuilder:
     offsets: dict[int, int] = field(default_factory=dict)
     """Offset of each live intermediate tensor in the scratch memory, in elements."""
     top: int = 0
+    amounts: dict[str, int] = field(default_factory=lambda: defaultdict(int))
+    """Work of a line by cost feature."""
 
-    def add(self, op: Op, packed: Packed) -> None:
-        """Appends the call of an operator's kernel."""
+    def add(self, ops: tuple[Op, ...], packed: Packed) -> None:
+        """Appends the call of a kernel that computes these operators."""
+        op, last = ops[0], ops[-1]
         step = len(self.calls)
         self.params[f"s{step}"] = packed.params
         self.fields.append(f"mote_{packed.name}_t s{step}")
         self.instances += [i for i in packed.instances if i not in self.instances]
+        self.amounts[STEPS] += 1
+        self.amounts[WALKS] += packed.entry.call is Call.ROWS
+        self.amounts[FEATURES.get(packed.family, REST)] += max(t.size for t in op.activations(self.graph))
         given = [self._operand(op, position, step) for position in packed.entry.operands]
-        out = self._output(op, packed)
-        self.checks.append(self._check(op, packed, step))
-        count = {Call.FLAT: f", {packed.entry.units}", Call.ROWS: f", 0, {row_count(op.output(self.graph).shape)}"}
+        out = self._output(ops, packed)
+        self.checks.append(self._check(op, last, packed, step))
+        count = {Call.FLAT: f", {packed.entry.units}", Call.ROWS: f", 0, {row_count(last.output(self.graph).shape)}"}
         self.calls.append(
             f"mote_{packed.name}(&p->s{step}, {', '.join(given)}, {out}{count.get(packed.entry.call, '')})"
         )
@@ -80,11 +123,11 @@ class _LinesBuilder:
         """Arguments of `MOTE_LINES_FITS`: elements of scratch memory, and the conditions to check."""
         return max(self.top, 1), " && ".join(self.checks)
 
-    def _check(self, op: Op, packed: Packed, step: int) -> str:
+    def _check(self, op: Op, last: Op, packed: Packed, step: int) -> str:
         """C condition that a step's parameters fit the sizes of its operands (at most two) and its output."""
         bytes_of = [op.input(self.graph, position).nbytes for position in packed.entry.operands]
-        given = (*bytes_of, *(0,) * (2 - len(bytes_of)), op.output(self.graph).nbytes)
-        asked = {Call.FLAT: packed.entry.units, Call.ROWS: row_count(op.output(self.graph).shape)}.get(
+        given = (*bytes_of, *(0,) * (2 - len(bytes_of)), last.output(self.graph).nbytes)
+        asked = {Call.FLAT: packed.entry.units, Call.ROWS: row_count(last.output(self.graph).shape)}.get(
             packed.entry.call, 0
         )
         room = ", ".join(map(str, ("&step", "room", *given, asked)))
@@ -100,13 +143,13 @@ class _LinesBuilder:
             return f"p->{name}"
         return "in" if t.id in self.graph.inputs else f"work + {self.offsets[t.id]}"
 
-    def _output(self, op: Op, packed: Packed) -> str:
+    def _output(self, ops: tuple[Op, ...], packed: Packed) -> str:
         """Allocates the output: in place of an operand that is not read again if the kernel allows it, otherwise in
         free scratch memory. Returns its C expression."""
-        y = op.output(self.graph)
+        op, y = ops[0], ops[-1].output(self.graph)
         if y.id in self.graph.outputs:
             return "out"
-        later = self.graph.ops[self.graph.ops.index(op) + 1 :]
+        later = self.graph.ops[self.graph.ops.index(ops[-1]) + 1 :]
         live = {t for t in self.offsets if any(t in other.inputs for other in later)}
         over = (self.graph.tensors[op.inputs[position]] for position in packed.needs.in_place)
         free = [t for t in over if t.id in self.offsets and t.id not in live and t.size == y.size]

@@ -12,6 +12,7 @@
 
 #include "mote_block_f32.h"
 
+#include "mote_matmul_f32_helium.h"
 #include "mote_matmul_f32_vfp.h"
 
 #ifndef mote_matmul_along_f32

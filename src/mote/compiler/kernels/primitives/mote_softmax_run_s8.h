@@ -3,20 +3,9 @@
 #ifndef MOTE_SOFTMAX_RUN_S8_H
 #define MOTE_SOFTMAX_RUN_S8_H
 
-#include "mote_common.h"
+#include "mote_line_s8.h"
 #include "mote_softmax_run_s8_dsp.h"
 #include "mote_softmax_run_s8_helium.h"
-
-#ifndef mote_softmax_max
-/* The largest of n inputs. */
-static inline int32_t mote_softmax_max(const int8_t *x, int32_t n) {
-    int32_t max = -128;
-    for (int32_t i = 0; i < n; i++) {
-        max = x[i] > max ? x[i] : max;
-    }
-    return max;
-}
-#endif
 
 #ifndef mote_softmax_sum
 /* The sum of the exponentials of n inputs, each rounded to 19 bits after the point. No input is above the largest:

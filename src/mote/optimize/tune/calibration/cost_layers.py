@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mote.compiler.passes.fusing import fuse_lines
 from mote.compiler.passes.rewriting import half_precision
 from mote.compiler.passes.streaming import stream
 from mote.frontends import tflite
@@ -109,6 +110,8 @@ class CostLayer:
         return f"{self.kind} {h}x{w}x{self.inputs} {kh}x{kw}/{self.stride} {self.padding} to {self.outputs}{how}"
 
 
+END = 1000
+"""Marks the output of a layer of several operators."""
 WINDOWS = [(5, 16), (9, 40), (3, 64), (12, 10), (4, 128), (20, 24)]
 SMALL = 1200
 """Bytes of inputs and outputs that fit next to the stack in 2 KB of RAM."""
@@ -224,7 +227,13 @@ FLOAT_DEPTHWISE = [
 ]  # fmt: skip
 FLOAT_CONNECTED = [(1, 128, 32), (1, 64, 12), (10, 32, 24), (1, 37, 41), (1, 300, 1)]
 """Small float layers, since a multiplication takes hundreds of cycles without an FPU."""
-WIDE = ("ADD", "MUL", "LOGISTIC", "QUANTIZE")
+NORMS = ("LAYER_NORM", "LAYER_NORM_APART", "LAYER_NORM_SCALED", "RMS_NORM")
+"""Normalizations as converters write them, which passes fuse."""
+REDUCED = ("SUM", "REDUCE_MAX")
+"""Reductions of each vector to one number."""
+ROWS = [(1, 16), (2, 40), (6, 24), (32, 32), (32, 64), (16, 48), (8, 128), (5, 77), (3, 300)]
+"""Vectors that are normalized or reduced: how many, and their elements."""
+WIDE = ("ADD", "MUL", "LOGISTIC", "QUANTIZE", "MEAN")
 """Operators that are also measured with int16 activations."""
 TRANSPOSED = [((6, 6), 8, 16, (3, 3), 2), ((5, 5), 24, 8, (2, 2), 2), ((8, 8), 12, 12, (3, 3), 1)]
 
@@ -370,10 +379,18 @@ def _one_kernel(pool: Sequence[Pool] = POOL, images: Sequence[Image] = IMAGES) -
             gathered += [plain, replace(plain, clamped=True), replace(plain, repeated=True)]
             gathered.append(replace(plain, clamped=True, repeated=True))
         gathered += [CostLayer(kind, size, channels, channels) for kind in ANY]
+        gathered += [CostLayer(kind, size, channels, channels) for kind in ("SQUARED_DIFFERENCE", "REDUCE_MAX")]
+        gathered.append(CostLayer("SQUARED_DIFFERENCE", size, channels, channels, repeated=True))
     gathered += [CostLayer("SOFTMAX", (1, vectors), n, n) for vectors, n in VECTORS]
     gathered += [CostLayer("TRANSPOSE_CONV", *shape) for shape in TRANSPOSED]
     gathered += _products(PRODUCTS)
+    gathered += _rows((*NORMS, *REDUCED, "L2_NORMALIZATION"))
     return [*gathered, *_floats(), *_wide(), *_packed()]
+
+
+def _rows(kinds: Sequence[str]) -> list[CostLayer]:
+    """Normalizations and reductions of vectors."""
+    return [CostLayer(kind, (1, vectors), n, 1 if kind in REDUCED else n) for kind in kinds for vectors, n in ROWS]
 
 
 def _products(sizes: Sequence[tuple[int, int, int, int]]) -> list[CostLayer]:
@@ -413,6 +430,7 @@ def _floats() -> list[CostLayer]:
     gathered += [CostLayer(kind, size, n, n) for size, n in IMAGES[:3] for kind in REAL]
     gathered += [CostLayer("SOFTMAX", (1, vectors), n, n) for vectors, n in VECTORS[::2]]
     gathered += _products(PRODUCTS[3:])
+    gathered += _rows(NORMS)
     return [replace(layer, dtype="float32") for layer in gathered]
 
 
@@ -449,6 +467,7 @@ def graph_of(part: Sequence[CostLayer]) -> Graph:
     for layer in part:
         _add(w, layer)
     graph = tflite.parse(w.finish(), "layers")
+    graph = fuse_lines.run(graph) if any(layer.kind in NORMS for layer in part) else graph
     half = {str(layer) for layer in part if layer.half}
     return half_precision.run(graph, lambda op: op.output(graph).name in half)[0] if half else graph
 
@@ -478,13 +497,16 @@ def preprocessing_graphs() -> list[Graph]:
 
 def _add(w: Writer, layer: CostLayer) -> None:
     shape: tuple[int, ...] = (1, *layer.size, layer.before or layer.inputs)
-    shape = shape[2:] if layer.kind in ("FULLY_CONNECTED", "SOFTMAX") else shape
+    shape = shape[2:] if layer.kind in ("FULLY_CONNECTED", "SOFTMAX", "L2_NORMALIZATION") else shape
+    shape = shape[1:] if layer.kind in NORMS or (layer.kind in REDUCED and layer.outputs == 1) else shape
     x = w.input("x", shape, *_type(layer, layer.zero, layer.scales[0]))
     if layer.before:
         x = _weighted(w, CostLayer("CONV_2D", layer.size, layer.before, layer.inputs), x)
     if layer.kind == "BATCH_MATMUL":
         y = _product(w, layer, x)
-    elif layer.kind in ("ADD", "MUL"):
+    elif layer.kind in NORMS:
+        y = _norm(w, layer, x, shape)
+    elif layer.kind in ("ADD", "MUL", "SQUARED_DIFFERENCE"):
         y = _arithmetic(w, layer, x, shape)
     elif layer.kind in POOLS:
         y = w.tensor(str(layer), (1, *layer.spatial, layer.outputs), *_type(layer, -128, 0.05))
@@ -519,8 +541,47 @@ def _product(w: Writer, layer: CostLayer, x: int) -> int:
 def _arithmetic(w: Writer, layer: CostLayer, x: int, shape: tuple[int, ...]) -> int:
     other = w.input("z", shape[-1:] if layer.repeated else shape, *_type(layer, -20, layer.scales[1]))
     y = w.tensor(str(layer), shape, *_type(layer, -10, layer.scales[2]))
-    w.op(layer.kind, [x, other], [y], fused_activation_function="RELU" if layer.clamped else "NONE")
+    options = (
+        {} if layer.kind == "SQUARED_DIFFERENCE" else {"fused_activation_function": "RELU" if layer.clamped else "NONE"}
+    )
+    w.op(layer.kind, [x, other], [y], **options)
     return y
+
+
+def _norm(w: Writer, layer: CostLayer, x: int, shape: tuple[int, ...]) -> int:
+    """A normalization of each vector along the last axis."""
+    one, last = (*shape[:-1], 1), w.const("axis", np.array([len(shape) - 1], np.int32))
+
+    def op(kind: str, given: list[int], of: tuple[int, ...], scale: float, zero: int, **options: Any) -> int:
+        name = str(layer) if zero == END else "t"
+        y = w.tensor(name, of, *_type(layer, 0 if zero == END else zero, scale))
+        w.op(kind, given, [y], **options)
+        return y
+
+    def vector(seed: int) -> int:
+        values = np.random.default_rng(seed).integers(-100, 101, shape[-1])
+        real = layer.dtype == "float32"
+        return w.const(
+            "v", (values / 100).astype(np.float32) if real else values.astype(np.int8), None if real else 0.01
+        )
+
+    def inverse(squares: int) -> int:
+        variance = op("MEAN", [squares, last], one, 0.1, -128, keep_dims=True)
+        return op("RSQRT", [variance], one, 0.02, -128)
+
+    if layer.kind == "RMS_NORM":
+        gain = inverse(op("MUL", [x, x], shape, 0.1, -128))
+        return op("MUL", [op("MUL", [x, gain], shape, 0.03, 0), vector(0)], shape, 0.03, END)
+    mean = op("MEAN", [x, last], one, 0.02, 1, keep_dims=True)
+    gain = inverse(op("SQUARED_DIFFERENCE", [x, mean], shape, 0.2, -128))
+    if layer.kind == "LAYER_NORM_APART":
+        return op("MUL", [op("SUB", [x, mean], shape, 0.05, 2), gain], shape, 0.03, END)
+    if layer.kind == "LAYER_NORM_SCALED":
+        factors = op("MUL", [gain, vector(0)], shape, 0.02, 0)
+        offset = op("SUB", [vector(1), op("MUL", [mean, factors], shape, 0.02, 0)], shape, 0.02, 3)
+        return op("ADD", [op("MUL", [x, factors], shape, 0.03, 0), offset], shape, 0.04, END)
+    shift = op("MUL", [mean, gain], one, 0.02, 0)
+    return op("SUB", [op("MUL", [x, gain], shape, 0.05, 0), shift], shape, 0.03, END)
 
 
 def _added(w: Writer, layer: CostLayer, x: int) -> int:
@@ -538,6 +599,7 @@ def _unary(w: Writer, layer: CostLayer, x: int, shape: tuple[int, ...]) -> int:
     high, wide, channels = shape[1:] if len(shape) == 4 else (1, 1, 1)
     constants: dict[str, Any] = {
         "MEAN": [1, 2],
+        **dict.fromkeys(REDUCED, [1, 2] if layer.outputs > 1 else [len(shape) - 1]),
         "PAD": [[0, 0], [1, 1], [1, 2], [0, 0]],
         "TRANSPOSE": [0, 3, 1, 2],
         "RESIZE_NEAREST_NEIGHBOR": [2 * high, 2 * wide],
@@ -545,6 +607,7 @@ def _unary(w: Writer, layer: CostLayer, x: int, shape: tuple[int, ...]) -> int:
     }
     shapes = {
         "MEAN": (1, channels),
+        **dict.fromkeys(REDUCED, (1, channels) if layer.outputs > 1 else shape[:-1]),
         "PAD": (1, high + 2, wide + 3, channels),
         "TRANSPOSE": (1, channels, high, wide),
         "RESIZE_NEAREST_NEIGHBOR": (1, 2 * high, 2 * wide, channels),
@@ -553,9 +616,12 @@ def _unary(w: Writer, layer: CostLayer, x: int, shape: tuple[int, ...]) -> int:
     }
     given = [x] + ([w.const("how", np.array(constants[layer.kind], np.int32))] if layer.kind in constants else [])
     given += [w.input("z", shape, *_type(layer, -128, 0.05))] if layer.kind == "CONCATENATION" else []
-    scale = {"LOGISTIC": 1 / 256, "SOFTMAX": 1 / 256, "QUANTIZE": 0.07}.get(layer.kind, 0.05)
+    scale = {"LOGISTIC": 1 / 256, "SOFTMAX": 1 / 256, "QUANTIZE": 0.07, "L2_NORMALIZATION": 1 / 128}.get(
+        layer.kind, 0.05
+    )
     types = {"DEQUANTIZE": "float32", "QUANTIZE": "int8"}
-    out = _type(replace(layer, dtype=types.get(layer.kind, layer.dtype)), -128, scale)
+    zero = {"L2_NORMALIZATION": 0, "REDUCE_MAX": layer.zero}.get(layer.kind, -128)
+    out = _type(replace(layer, dtype=types.get(layer.kind, layer.dtype)), zero, scale)
     y = w.tensor(str(layer), shapes.get(layer.kind, shape), *out)
     options: dict[str, Any] = {"axis": 3} if layer.kind == "CONCATENATION" else {}
     w.op(layer.kind, given, [y], **options)

@@ -2,76 +2,99 @@
 #ifndef MOTE_SOFTMAX_RUN_S8_DSP_H
 #define MOTE_SOFTMAX_RUN_S8_DSP_H
 
-#include "mote_max_s8.h"
+#include "mote_dsp.h"
 
 #if MOTE_DSP && !(defined(__ARM_FEATURE_MVE) && (__ARM_FEATURE_MVE & 1))
-static inline int32_t mote_softmax_max(const int8_t *x, int32_t n) {
-    const uint32_t four = mote_max_4(x, 4, n / 4, 0x80808080u);
-    const uint32_t two = mote_max_bytes(four, four >> 16), one = mote_max_bytes(two, two >> 8);
-    return mote_max_1(x + (n & ~3), 1, n & 3, (int8_t)(one & 0xff));
-}
-#define mote_softmax_max mote_softmax_max
-
-/* The exponential of an input whose bits are turned: `last` is where that of -1 would lie, which may be
- * outside of the table. */
-static inline uint32_t mote_softmax_exp_of(uintptr_t last, int32_t turned) {
-    uint32_t e;
-    __asm__("ldr %0, [%1, %2, lsl #2]" : "=r"(e) : "r"(last), "r"(turned));
-    return e;
-}
+/* What assembly knows the order of. `last` is where the exponential of -1 would lie, which may be outside of the table: its
+ * indices are inputs whose bits are turned. */
+typedef struct {
+    uintptr_t last;
+    uint32_t scale, shift, half; /* half of the last place, before the shift */
+} mote_softmax_terms_t;
 
 static inline uintptr_t mote_softmax_last(const int32_t *exp, int32_t max) {
     return (uintptr_t)exp + 4 * (uintptr_t)(max + 1);
 }
 
-static inline uint32_t mote_softmax_rounded(uintptr_t last, int32_t turned) {
-    return (mote_softmax_exp_of(last, turned) + (1u << 11)) >> 12;
+/* The exponentials of four inputs at r0, in r8, r10, r9 and r11. */
+#define MOTE_SOFTMAX_LOAD \
+    "ldr r11, [r0], #4\n\t" \
+    "mvn r11, r11\n\t" \
+    "sxtb r8, r11\n\t" \
+    "sbfx r10, r11, #8, #8\n\t" \
+    "sbfx r9, r11, #16, #8\n\t" \
+    "asr r11, r11, #24\n\t" \
+    "ldr r8, [r4, r8, lsl #2]\n\t" \
+    "ldr r10, [r4, r10, lsl #2]\n\t" \
+    "ldr r9, [r4, r9, lsl #2]\n\t" \
+    "ldr r11, [r4, r11, lsl #2]\n\t"
+#define MOTE_SOFTMAX_ADD(e) \
+    "add " e ", " e ", #2048\n\t" \
+    "add r3, r3, " e ", lsr #12\n\t"
+
+/* n inputs, a multiple of four: 18 instructions for four. */
+__attribute__((naked, noinline, unused)) static uint32_t mote_softmax_sum_fours(const int8_t *x __attribute__((unused)),
+                                                                                int32_t n __attribute__((unused)),
+                                                                                uintptr_t last __attribute__((unused))) {
+    __asm__ volatile("push {r4, r8-r11, lr}\n\t"
+                     "mov r4, r2\n\t"
+                     "mov r3, #0\n"
+                     "1:\n\t" MOTE_SOFTMAX_LOAD MOTE_SOFTMAX_ADD("r8") MOTE_SOFTMAX_ADD("r10") MOTE_SOFTMAX_ADD("r9")
+                         MOTE_SOFTMAX_ADD("r11") "subs r1, r1, #4\n\t"
+                     "bne 1b\n\t"
+                     "mov r0, r3\n\t"
+                     "pop {r4, r8-r11, pc}\n\t");
 }
 
-/* Byte k of a word, with its sign. */
-#define MOTE_SOFTMAX_BYTE(word, k) ((int32_t)((word) << (24 - 8 * (k))) >> 24)
-
-MOTE_HOT static inline uint32_t mote_softmax_sum(const int32_t *exp, int32_t max, const int8_t *x, int32_t n) {
-    const uintptr_t last = mote_softmax_last(exp, max);
-    uint32_t sum = 0;
-    for (; n >= 4; n -= 4, x += 4) {
-        const uint32_t four = ~mote_load4(x);
-        sum += mote_softmax_rounded(last, MOTE_SOFTMAX_BYTE(four, 0));
-        sum += mote_softmax_rounded(last, MOTE_SOFTMAX_BYTE(four, 1));
-        sum += mote_softmax_rounded(last, MOTE_SOFTMAX_BYTE(four, 2));
-        sum += mote_softmax_rounded(last, MOTE_SOFTMAX_BYTE(four, 3));
-    }
-    for (; n > 0; n--, x++) {
-        sum += mote_softmax_rounded(last, ~*x);
+static inline uint32_t mote_softmax_sum(const int32_t *exp, int32_t max, const int8_t *x, int32_t n) {
+    const int32_t fours = n & ~3;
+    uint32_t sum = fours > 0 ? mote_softmax_sum_fours(x, fours, mote_softmax_last(exp, max)) : 0;
+    for (n -= fours, x += fours; n > 0; n--) {
+        sum += ((uint32_t)exp[(uint8_t)(max - *x++)] + (1u << 11)) >> 12;
     }
     return sum;
 }
 #define mote_softmax_sum mote_softmax_sum
 
-/* One share, from 0 to 255. Rounding once is what rounding after the product and after the shift comes to. */
-static inline uint32_t mote_softmax_share(uintptr_t last, int32_t turned, uint32_t scale, int32_t shift,
-                                          uint64_t half) {
-    uint32_t share = (uint32_t)(((uint64_t)scale * mote_softmax_exp_of(last, turned) + half) >> 32) >> shift;
-    __asm__("usat %0, #8, %1" : "=r"(share) : "r"(share));
-    return share;
+/* A share, at most 256. Rounding once, by 2^(31 + shift) and 2^30, is what rounding after the product and after the shift
+ * comes to. */
+#define MOTE_SOFTMAX_SHARE(e) \
+    "mov r12, #0x40000000\n\t" \
+    "mov lr, r7\n\t" \
+    "umlal r12, lr, r5, " e "\n\t" \
+    "lsr " e ", lr, r6\n\t"
+
+/* n inputs, a multiple of four: 33 instructions for four. */
+__attribute__((naked, noinline, unused)) static void mote_softmax_shares_fours(
+    const int8_t *x __attribute__((unused)), int8_t *out __attribute__((unused)), int32_t n __attribute__((unused)),
+    const mote_softmax_terms_t *terms __attribute__((unused))) {
+    __asm__ volatile("push {r4-r11, lr}\n\t"
+                     "ldm r3, {r4-r7}\n"
+                     "1:\n\t" MOTE_SOFTMAX_LOAD MOTE_SOFTMAX_SHARE("r8") MOTE_SOFTMAX_SHARE("r10")
+                         MOTE_SOFTMAX_SHARE("r9") MOTE_SOFTMAX_SHARE("r11") "orr r8, r8, r9, lsl #16\n\t"
+                     "orr r10, r10, r11, lsl #16\n\t"
+                     "usat16 r8, #8, r8\n\t"
+                     "usat16 r10, #8, r10\n\t"
+                     "orr r8, r8, r10, lsl #8\n\t"
+                     "eor r8, r8, #0x80808080\n\t"
+                     "str r8, [r1], #4\n\t"
+                     "subs r2, r2, #4\n\t"
+                     "bne 1b\n\t"
+                     "pop {r4-r11, pc}\n\t");
 }
 
-MOTE_HOT static inline void mote_softmax_shares(const int32_t *exp, int32_t max, const int8_t *x, int32_t n,
-                                                int32_t scale, int32_t shift, int8_t *out) {
-    const uintptr_t last = mote_softmax_last(exp, max);
-    const uint32_t by = (uint32_t)scale;
-    const uint64_t half = ((uint64_t)1 << (31 + shift)) + ((uint32_t)1 << 30);
-    for (; n >= 4; n -= 4, x += 4, out += 4) {
-        const uint32_t four = ~mote_load4(x);
-        uint32_t shares = mote_softmax_share(last, MOTE_SOFTMAX_BYTE(four, 0), by, shift, half);
-        shares |= mote_softmax_share(last, MOTE_SOFTMAX_BYTE(four, 1), by, shift, half) << 8;
-        shares |= mote_softmax_share(last, MOTE_SOFTMAX_BYTE(four, 2), by, shift, half) << 16;
-        shares |= mote_softmax_share(last, MOTE_SOFTMAX_BYTE(four, 3), by, shift, half) << 24;
-        shares ^= 0x80808080u;
-        memcpy(out, &shares, 4);
+static inline void mote_softmax_shares(const int32_t *exp, int32_t max, const int8_t *x, int32_t n, int32_t scale,
+                                       int32_t shift, int8_t *out) {
+    const int32_t fours = n & ~3;
+    if (fours > 0) {
+        mote_softmax_terms_t terms;
+        terms.last = mote_softmax_last(exp, max);
+        terms.scale = (uint32_t)scale, terms.shift = (uint32_t)shift, terms.half = (uint32_t)1 << (shift - 1);
+        mote_softmax_shares_fours(x, out, fours, &terms);
     }
-    for (; n > 0; n--, x++) {
-        *out++ = (int8_t)(uint8_t)(mote_softmax_share(last, ~*x, by, shift, half) ^ 0x80u);
+    for (n -= fours, x += fours, out += fours; n > 0; n--) {
+        const int32_t e = exp[(uint8_t)(max - *x++)];
+        *out++ = mote_clamp((((mote_high_mul(scale, e) >> shift) + 1) >> 1) - 128, -128, 127);
     }
 }
 #define mote_softmax_shares mote_softmax_shares

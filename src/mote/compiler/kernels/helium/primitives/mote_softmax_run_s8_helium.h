@@ -5,21 +5,6 @@
 #include "mote_helium.h"
 
 #if MOTE_HELIUM
-static inline int32_t mote_softmax_max(const int8_t *x, int32_t n) {
-    int32_t max = -128;
-    __asm__("wlstp.8 lr, %2, 2f\n"
-            "1:\n\t"
-            "vldrb.u8 q0, [%1], #16\n\t"
-            "vmaxv.s8 %0, q0\n\t"
-            "letp lr, 1b\n"
-            "2:\n\t"
-            : "+r"(max), "+r"(x)
-            : "r"(n)
-            : "lr", "q0", "cc", "memory");
-    return (int8_t)max;
-}
-#define mote_softmax_max mote_softmax_max
-
 static inline uint32_t mote_softmax_sum(const int32_t *exp, int32_t max, const int8_t *x, int32_t n) {
     uint32_t sum = 0;
     __asm__("mov r12, #2048\n\t"

@@ -3,8 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from dataclasses import replace
 
-from mote.compiler.kernels.contract import OTHER, OTHER_F32, OTHER_S16, Kernel, Packed, Params, Refusal, Signature, View
+from mote.compiler.kernels.contract import (
+    OTHER,
+    OTHER_F32,
+    OTHER_S16,
+    Call,
+    Kernel,
+    Packed,
+    Params,
+    Price,
+    Refusal,
+    Signature,
+    View,
+)
 from mote.compiler.kernels.pack.elements import CTYPES
 from mote.compiler.kernels.pack.pairs import pair_kernel, plain_kernel, result_params, term_params
 from mote.ir.graph.types import Activation, DType
@@ -150,7 +163,10 @@ def _squared_difference(view: View) -> Packed:
         "unit": 1 << PLACES[view.output.dtype],
         "y": result_params(result, Activation.NONE, view.output),
     }
-    return plain_kernel(view, "squared_difference", "mote_square_of", "mote_square_t", params)
+    packed = plain_kernel(view, "squared_difference", "mote_square_of", "mote_square_t", params)
+    rows = "_rows" if packed.entry.call is Call.ROWS else ""
+    own = view.output.dtype == DType.INT8
+    return replace(packed, price=Price(costs=f"squared_difference{rows}")) if own else packed
 
 
 def _div(view: View) -> Packed:

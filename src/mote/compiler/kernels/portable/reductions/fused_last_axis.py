@@ -3,13 +3,14 @@
 
 from __future__ import annotations
 
-from mote.compiler.kernels.contract import FLOAT32, INT8, OTHER, OTHER_F32, Kernel, Packed, Refusal, View
+from mote.compiler.kernels.contract import FLOAT32, INT8, Kernel, Packed, Refusal, View
 from mote.compiler.kernels.pack.lines import lines_kernel
 from mote.compiler.kernels.portable.elementwise import arithmetic, binary, fused_elementwise, unary
-from mote.compiler.kernels.portable.reductions import mean, reduce
+from mote.compiler.kernels.portable.reductions import line_steps, mean, reduce
 from mote.ir.ops.reductions.fused_last_axis import Lines
 
 STEPS = (
+    *line_steps.KERNELS,
     *arithmetic.KERNELS,
     *mean.KERNELS,
     *reduce.KERNELS,
@@ -24,6 +25,6 @@ def _lines(view: View) -> Packed | Refusal:
 
 
 KERNELS = (
-    Kernel("lines", (Lines,), INT8, _lines, header="lines_s8", costs=OTHER),
-    Kernel("lines_f32", (Lines,), FLOAT32, _lines, header="lines_f32", costs=OTHER_F32),
+    Kernel("lines", (Lines,), INT8, _lines, header="lines_s8"),
+    Kernel("lines_f32", (Lines,), FLOAT32, _lines, header="lines_f32"),
 )

@@ -10,7 +10,6 @@ import numpy as np
 from mote.compiler.kernels.contract import (
     FLOAT32,
     INT8,
-    OTHER_F32,
     Call,
     Entry,
     Kernel,
@@ -59,10 +58,10 @@ def _mean(view: View) -> Packed:
 
 
 def _mean_lines(view: View) -> Packed | Refusal:
-    """Packs the mean over the last axis, callable for any number of vectors."""
-    op = view.the(Mean)
+    """Packs the mean or sum over the last axis, callable for any number of vectors."""
+    op = view.the(ScaledSum)
     if not op.of_lines(view.graph):
-        return Refusal("other axes than the last one are averaged")
+        return Refusal("other axes than the last one are reduced")
     size = view.input.shape[-1]
     return Packed("mean_lines_s8", {"size": size, **_finish(view)}, Entry(Call.FLAT, view.output.size), beats=("mean",))
 
@@ -87,8 +86,8 @@ def _mean_add(view: View) -> Packed | Refusal:
 
 
 KERNELS = (
-    Kernel("mean_f32", (Mean,), FLOAT32, _mean_f32, costs=OTHER_F32),
-    Kernel("mean_lines", (Mean,), INT8, _mean_lines, costs="mean", tuned=True),
+    Kernel("mean_f32", (Mean,), FLOAT32, _mean_f32),
+    *(Kernel("mean_lines", (op,), INT8, _mean_lines, tuned=True) for op in (Mean, Sum)),
     *(Kernel("mean", (op,), INT8, _mean, tuned=True) for op in (Mean, Sum)),
     *(Kernel("mean_add", (op,), INT8, _mean_add, call=Call.ADDS, tuned=True) for op in (Mean, Sum)),
 )

@@ -5,6 +5,7 @@
 #include "mote_arithmetic_f32.h"
 #include "mote_formula_f32.h"
 #include "mote_functions_f32.h"
+#include "mote_line_steps_f32.h"
 #include "mote_lines.h"
 #include "mote_mean_f32.h"
 #include "mote_pairs_f32.h"

@@ -5,6 +5,7 @@
 #include "mote_add_exact_s8.h"
 #include "mote_add_s8.h"
 #include "mote_divide.h"
+#include "mote_line_steps_s8.h"
 #include "mote_lines.h"
 #include "mote_lut_s8.h"
 #include "mote_mean_lines_s8.h"

@@ -2,6 +2,7 @@
 #ifndef MOTE_MOST_S8_H
 #define MOTE_MOST_S8_H
 
+#include "mote_line_s8.h"
 #include "mote_pool_s8.h"
 #include "mote_running_sums.h"
 
@@ -15,6 +16,15 @@ typedef mote_most_s8_t mote_most_add_s8_t;
 /* The largest of `inner` results and of what becomes part of each. */
 static inline void mote_most_line_s8(const int8_t *in, int32_t count, int32_t inner, int8_t *most) {
     int32_t c = inner;
+    if (inner == 1) {
+        *most = mote_clamp(mote_line_max(in, count), *most, 127);
+        return;
+    }
+#ifdef mote_max_16
+    for (; c > 15; c -= 16, in += 16, most += 16) {
+        mote_max_16(in, inner, count, most);
+    }
+#endif
 #ifdef mote_max_4
     for (; c > 3; c -= 4, in += 4, most += 4) {
         const uint32_t four = mote_max_4(in, inner, count, mote_load4(most));

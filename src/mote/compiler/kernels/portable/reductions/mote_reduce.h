@@ -102,13 +102,29 @@ static inline int32_t mote_reduce_scaled(const mote_reduce_scale_t *s, uint32_t 
     return y < lo ? lo : y > hi ? hi : y;
 }
 
-/* A run of `units` times `inner` results. */
+/* A run of `units` times `inner` results, four neighbours at a time. (What begins with its first element has no
+ * neighbours.) */
 #define MOTE_REDUCE(name, params, T, A, begin, STEP, FINISH) \
     typedef params mote_##name##_t; \
     MOTE_UNUSED static inline void mote_##name(const params *p, const T *in, T *out, int32_t units) { \
         const int32_t count = p->over.count, inner = p->over.inner; \
         for (; units > 0; units--, in += (count - 1) * inner) { \
-            for (int32_t c = 0; c < inner; c++, in++) { \
+            int32_t c = 0; \
+            for (; c + 4 <= inner; c += 4, in += 4, out += 4) { \
+                const T *x = in; \
+                A s0 = begin, s1 = s0, s2 = s0, s3 = s0; \
+                for (int32_t n = count; n > 0; n--, x += inner) { \
+                    s0 = STEP(s0, x[0]); \
+                    s1 = STEP(s1, x[1]); \
+                    s2 = STEP(s2, x[2]); \
+                    s3 = STEP(s3, x[3]); \
+                } \
+                out[0] = FINISH(p, s0); \
+                out[1] = FINISH(p, s1); \
+                out[2] = FINISH(p, s2); \
+                out[3] = FINISH(p, s3); \
+            } \
+            for (; c < inner; c++, in++) { \
                 const T *x = in; \
                 A sum = begin; \
                 for (int32_t n = count; n > 0; n--, x += inner) { \

@@ -2,6 +2,7 @@
 #ifndef MOTE_STANDARDIZE_F32_H
 #define MOTE_STANDARDIZE_F32_H
 
+#include "mote_line_f32.h"
 #include "mote_math.h"
 
 typedef struct {
@@ -12,40 +13,9 @@ typedef struct {
 
 typedef mote_standardize_f32_t mote_root_mean_square_f32_t;
 
-/* The sum of n numbers, in four parts: as exact as adding a quarter of them. */
-static inline float mote_standardize_sum_f32(const float *x, int32_t n) {
-    float a = 0.0f, b = 0.0f, c = 0.0f, d = 0.0f;
-    for (; n >= 4; n -= 4, x += 4) {
-        a += x[0];
-        b += x[1];
-        c += x[2];
-        d += x[3];
-    }
-    for (; n > 0; n--) {
-        a += *x++;
-    }
-    return (a + b) + (c + d);
-}
-
-/* The same of the squares of their distances from a number. */
-static inline float mote_standardize_squares_f32(const float *x, int32_t n, float mean) {
-    float a = 0.0f, b = 0.0f, c = 0.0f, d = 0.0f;
-    for (; n >= 4; n -= 4, x += 4) {
-        const float p = x[0] - mean, q = x[1] - mean, r = x[2] - mean, s = x[3] - mean;
-        a = mote_add_product_f32(a, p, p);
-        b = mote_add_product_f32(b, q, q);
-        c = mote_add_product_f32(c, r, r);
-        d = mote_add_product_f32(d, s, s);
-    }
-    for (; n > 0; n--, x++) {
-        a = mote_add_product_f32(a, *x - mean, *x - mean);
-    }
-    return (a + b) + (c + d);
-}
-
 static inline void mote_standardize_line_f32(const mote_standardize_f32_t *p, const float *in, float mean, float *out) {
     const int32_t n = p->depth;
-    const float squares = mote_standardize_squares_f32(in, n, mean);
+    const float squares = mote_line_squares_f32(in, n, mean);
     const float inverse = 1.0f / mote_sqrtf(squares / (float)n + p->epsilon);
     if (p->scale != NULL && p->bias != NULL) {
         for (int32_t i = 0; i < n; i++) {
@@ -61,7 +31,7 @@ static inline void mote_standardize_line_f32(const mote_standardize_f32_t *p, co
 
 static inline void mote_standardize_f32(const mote_standardize_f32_t *p, const float *in, float *out, int32_t vectors) {
     for (; vectors > 0; vectors--, in += p->depth, out += p->depth) {
-        mote_standardize_line_f32(p, in, mote_standardize_sum_f32(in, p->depth) / (float)p->depth, out);
+        mote_standardize_line_f32(p, in, mote_line_sum_f32(in, p->depth) / (float)p->depth, out);
     }
 }
 

@@ -6,7 +6,7 @@ MEAN of int8 and float32, and SUM of int8, have kernels of their own; REDUCE_MAX
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 
 import numpy as np
@@ -22,6 +22,7 @@ from mote.compiler.kernels.contract import (
     Needs,
     Packed,
     Params,
+    Price,
     Refusal,
     Signature,
     Structs,
@@ -169,9 +170,16 @@ def _flat(view: View) -> Packed | Refusal:
     if adjacent is None or _scaled_product(view):
         return Refusal("axes are not adjacent, or the order matters")
     count, inner = adjacent
-    return _reduce_macro(view).packed(
+    packed = _reduce_macro(view).packed(
         view, "", {"count": count, "inner": inner}, Call.FLAT, units_of(view.output.shape, inner)
     )
+    return _priced(view, packed)
+
+
+def _priced(view: View, packed: Packed) -> Packed:
+    """The kernel with a cost family of its own for int16 MEAN, which many models have."""
+    own = isinstance(view.op, Mean) and view.input.dtype == DType.INT16
+    return replace(packed, price=Price(costs="mean_s16")) if own else packed
 
 
 def _loops(view: View) -> Packed | Refusal:
@@ -219,7 +227,7 @@ def _add(view: View) -> Packed | Refusal:
     places = prod(groups[i][0] for i in kept)
     count, inner, lines = _in_row(op, shape)
     over: Params = {"count": count, "inner": inner, "lines": lines, "below": below, "kept": places}
-    return macro.packed(view, "_add", over, Call.ADDS, sums=view.output.size)
+    return _priced(view, macro.packed(view, "_add", over, Call.ADDS, sums=view.output.size))
 
 
 def _most(view: View) -> Packed | Refusal:
@@ -228,7 +236,8 @@ def _most(view: View) -> Packed | Refusal:
         return Refusal("axes are not adjacent")
     count, inner = adjacent
     params: Params = {"count": count, "inner": inner, "lines": 1}
-    return Packed("most_s8", params, Entry(Call.FLAT, units_of(view.output.shape, inner)))
+    price = Price(costs="most_lines" if inner == 1 else "")
+    return Packed("most_s8", params, Entry(Call.FLAT, units_of(view.output.shape, inner)), price=price)
 
 
 def _most_add(view: View) -> Packed | Refusal:
@@ -270,7 +279,7 @@ def _kernels(op: type[Reduction], types: tuple[DType, ...]) -> tuple[Kernel, ...
 
 
 KERNELS = (
-    Kernel("most", (ReduceMax,), INT8, _most, header="most_s8", costs=OTHER, tuned=True),
+    Kernel("most", (ReduceMax,), INT8, _most, header="most_s8", tuned=True),
     Kernel("most_add", (ReduceMax,), INT8, _most_add, header="most_s8", costs=OTHER, call=Call.ADDS, tuned=True),
     *(kernel for op in NAMES if op is not Mean for kernel in _kernels(op, op.types)),
     *_kernels(Mean, (DType.INT16, DType.INT32, DType.INT64)),
