@@ -17,6 +17,7 @@ import pytest
 from mote.compiler.kernels import catalogue
 from mote.compiler.kernels.armv7em.depthwise.depthwise_planar import layout_of_any, planar_layout
 from mote.compiler.kernels.contract import NHWC, Kernel, Refusal, View
+from mote.compiler.kernels.helium.depthwise import depthwise_taps
 from mote.compiler.kernels.pack.planar import Planar
 from mote.compiler.lower.program import Form
 from mote.compiler.passes.rewriting import half_precision
@@ -112,6 +113,7 @@ DEPTHWISE = (
     replace(PLANAR, size=(6, 13), kernel=(5, 5), zero=3),
     replace(PLANAR, size=(8, 1), kernel=(3, 1), padding="VALID", channels=9),
     replace(PLANAR, size=(9, 12), channels=16, zero_in=-5),
+    replace(PLANAR, size=(1, 9), kernel=(1, 3), channels=16),
     replace(PLANAR, size=(3, 3), padding="VALID", channels=16),
 )
 POOL = {
@@ -195,6 +197,21 @@ def test_what_is_admitted_breaks_none_of_a_few(tmp_path: Path) -> None:
     few = [case for case in of_layers().values() if case.kernel.headers[0] in FEW]
     assert {case.kernel.headers[0] for case in few} == FEW
     nothing_breaks(few, tmp_path)
+
+
+def test_depthwise_layers_of_other_shapes(tmp_path: Path) -> None:
+    """Of which a kernel has other code than for those above."""
+    shapes = (
+        {"dilation": (2, 2)},
+        {"multiplier": 2, "channels": 8},
+        {"channels": 13},
+        {"kernel": (1, 3), "size": (1, 9)},
+    )
+    graphs = [test_depthwise_planar.graph(replace(PLANAR, **{"size": (6, 9), **shape})) for shape in shapes]
+    kernels = [k for k in depthwise_taps.KERNELS if k.name != "depthwise_taps_row"]
+    cases = [case for g in graphs for kernel in kernels for case in bound(kernel, View(g, (g.ops[0],)))]
+    assert len(cases) > len(shapes)
+    nothing_breaks(cases, tmp_path)
 
 
 def nothing_breaks(cases: Sequence[Case], folder: Path) -> None:
