@@ -25,12 +25,19 @@ CORE = "cortex-m55"
 def layers(draw: st.DrawFn) -> Layer:
     high, wide = draw(st.sampled_from([(3, 3), (3, 3), (5, 5), (7, 7), (1, 3), (5, 3), (3, 1), (2, 2), (7, 5), (4, 6)]))
     padding = draw(st.sampled_from(["SAME", "SAME", "VALID"]))
-    least = (high, wide) if padding == "VALID" else (1, 1)
+    dilated = draw(st.sampled_from([False, False, True]))
+    dilation = draw(st.sampled_from([(2, 2), (2, 2), (4, 4), (3, 1), (1, 2), (2, 3)])) if dilated else (1, 1)
+    reach = ((high - 1) * dilation[0] + 1, (wide - 1) * dilation[1] + 1)
+    least = reach if padding == "VALID" else (1, 1)
+    plain = [(4, 1), (8, 1), (12, 1), (16, 1), (20, 1), (36, 1), (48, 1), (3, 1), (5, 1), (13, 1), (19, 1), (33, 1)]
+    channels, multiplier = draw(st.sampled_from([*plain, (8, 2), (13, 2), (4, 8), (5, 4), (1, 16), (2, 32), (3, 8)]))
     return Layer(
-        size=(draw(st.integers(least[0], least[0] + 9)), draw(st.integers(max(least[1], 4), least[1] + 22))),
-        channels=draw(st.sampled_from([4, 8, 12, 16, 20, 36, 48])),
+        size=(draw(st.integers(least[0], least[0] + 9)), draw(st.integers(max(least[1], 6), least[1] + 22))),
+        channels=channels,
+        multiplier=multiplier,
         kernel=(high, wide),
-        stride=draw(st.sampled_from([(1, 1), (1, 1), (2, 2), (2, 2), (1, 2), (3, 1)])),
+        stride=draw(st.sampled_from([(1, 1), (1, 1), (2, 2), (2, 2), (1, 2), (3, 1)])) if not dilated else (1, 1),
+        dilation=dilation,
         padding=padding,
         weights=draw(st.sampled_from(WEIGHTS)),
         bias=draw(st.sampled_from([0, 2000, 2000, 100_000])),
@@ -62,6 +69,25 @@ def test_the_best_way_is_the_first_of_least_estimate(window: Window, room: Memor
 
 
 @st.composite
+def of_one_row(draw: st.DrawFn) -> Layer:
+    taps, dilation = draw(st.integers(2, 16)), draw(st.sampled_from([1, 1, 2, 4]))
+    return Layer(
+        size=(1, (taps - 1) * dilation + draw(st.sampled_from([1, 2, 6, 15, 40]))),
+        channels=draw(st.sampled_from([16, 20, 37, 64])),
+        multiplier=draw(st.sampled_from([1, 1, 2])),
+        kernel=(1, taps),
+        stride=(1, draw(st.sampled_from([1, 1, 2])) if dilation == 1 else 1),
+        dilation=(1, dilation),
+        padding=draw(st.sampled_from(["SAME", "VALID"])),
+        zero_in=draw(st.sampled_from([-128, 7])),
+        zero=draw(st.sampled_from([-128, 3])),
+        gain=draw(st.sampled_from([0.5, 1.0])),
+        spread=2.0,
+        seed=draw(st.integers(0, 1 << 30)),
+    )
+
+
+@st.composite
 def over_time(draw: st.DrawFn) -> Layer:
     """Rows of one pixel."""
     taps = draw(st.integers(1, 16))
@@ -81,12 +107,17 @@ def over_time(draw: st.DrawFn) -> Layer:
 
 def cases(chosen: list[Layer]) -> list[Case]:
     graphs = [(graph(c), c.seed) for c in chosen]
-    names = [("depthwise_taps", "depthwise_taps_row")[seed % 3 == 0] for _, seed in graphs]
+    names = [
+        "depthwise_taps_turned"
+        if c.size[0] == 1 and c.kernel[0] == 1
+        else ("depthwise_taps", "depthwise_taps_row")[c.seed % 3 == 0]
+        for c in chosen
+    ]
     found = [(g, named(name, g, g.ops[0]), seed) for (g, seed), name in zip(graphs, names, strict=True)]
     return [Case(g, g.ops[0], kernel, seed) for g, kernel, seed in found if kernel is not None]
 
 
-BATCH = batch(layers() | over_time(), 8, 8)
+BATCH = batch(layers() | layers() | over_time() | of_one_row(), 8, 8)
 TRIES = settings(max_examples=examples(4, 1), deadline=None, suppress_health_check=list(HealthCheck))
 
 
@@ -111,6 +142,8 @@ CHOSEN = [
     (Layer((12, 12), 24), "gcc"),
     (Layer((9, 7), 40, (5, 5), (2, 2)), "zig"),
     (Layer((28, 1), 16, (5, 1)), "gcc"),
+    (Layer((9, 10), 13, dilation=(2, 2)), "gcc"),
+    (Layer((9, 10), 6, multiplier=8), "gcc"),
 ]
 
 
@@ -129,7 +162,9 @@ def test_the_planner_chooses_it(layer: Layer, compiler: str) -> None:
 @pytest.mark.parametrize(
     ("layer", "why"),
     [
-        (Layer(channels=6), "no multiple of four"),
+        (Layer(channels=8, multiplier=3), "no power of two"),
+        (Layer(channels=4, multiplier=2), "too short"),
+        (Layer(channels=8, dilation=(2, 2), stride=(2, 2)), "without strides"),
         (Layer((5, 3), 4), "too short"),
         (Layer((20, 20), 4, (17, 17)), "too large"),
         (Layer(channels=4, batch=2), "one image"),

@@ -17,6 +17,7 @@ import pytest
 from mote.compiler.kernels import catalogue
 from mote.compiler.kernels.armv7em.depthwise.depthwise_planar import layout_of_any, planar_layout
 from mote.compiler.kernels.contract import NHWC, Kernel, Refusal, View
+from mote.compiler.kernels.helium.depthwise import depthwise_taps
 from mote.compiler.kernels.pack.planar import Planar
 from mote.compiler.lower.program import Form
 from mote.compiler.passes.rewriting import half_precision
@@ -26,14 +27,19 @@ from mote.ir.graph.region import joined
 from mote.ir.graph.types import DType
 from mote.ir.ops.windows.conv import Conv2D
 from mote.ir.ops.windows.depthwise import DepthwiseConv2D
-from tests.compiler.kernels import test_depthwise_gemm, test_depthwise_planar, test_gemm_add
+from tests.compiler.kernels import (
+    test_depthwise_gemm,
+    test_depthwise_planar,
+    test_gemm_add,
+    test_transpose_conv_rows,
+)
 from tests.compiler.kernels.rooms import Case, GuardedRooms, Rooms, calls
 from tests.helpers.support import examples, fuzzed
 from tests.ir.ops.elementwise import test_arithmetic
 from tests.ir.ops.matrix import test_batch_matmul
 from tests.ir.ops.training.integer import test_input_gradients as test_integer_gradients
 from tests.ir.ops.training.integer import test_steps as test_integer_steps
-from tests.ir.ops.windows import test_conv, test_pool
+from tests.ir.ops.windows import test_conv, test_pool, test_transpose_conv
 
 MUTANTS = examples(150)
 FEW = {"depthwise3_s8", "fully_connected4_s8", "pool_helium_s8"}
@@ -105,6 +111,7 @@ CONVOLUTIONS = (
     conv((3, 3), 5, 1, kind="DEPTHWISE_CONV_2D", dtype="float32"),
 )
 PLANAR = test_depthwise_planar.Layer(channels=4)
+SPREAD = test_transpose_conv_rows.PLAIN
 DEPTHWISE = (
     PLANAR,
     replace(PLANAR, size=(5, 7), batch=2, compact=True),
@@ -112,6 +119,7 @@ DEPTHWISE = (
     replace(PLANAR, size=(6, 13), kernel=(5, 5), zero=3),
     replace(PLANAR, size=(8, 1), kernel=(3, 1), padding="VALID", channels=9),
     replace(PLANAR, size=(9, 12), channels=16, zero_in=-5),
+    replace(PLANAR, size=(1, 9), kernel=(1, 3), channels=16),
     replace(PLANAR, size=(3, 3), padding="VALID", channels=16),
 )
 POOL = {
@@ -132,6 +140,8 @@ def models() -> Iterator[bytes]:
         yield test_depthwise_gemm.model(test_depthwise_gemm.Both(layer))
     for shapes in (((2, 3, 8), (2, 3, 8)), ((2, 3, 8), (8,))):
         yield test_arithmetic.model(*(test_arithmetic.Config(kind, shapes=shapes) for kind in ("ADD", "MUL")))
+    for kernel in ((3, 3), (2, 2), (4, 4)):
+        yield test_transpose_conv.model([SPREAD | {"kernel": kernel}])
     batches = (2, 1, 3), (1, 2, 3)
     yield test_batch_matmul.model(
         *(test_batch_matmul.Config(batches=batches, sizes=s) for s in ((3, 21, 7), (2, 4, 3)))
@@ -195,6 +205,34 @@ def test_what_is_admitted_breaks_none_of_a_few(tmp_path: Path) -> None:
     few = [case for case in of_layers().values() if case.kernel.headers[0] in FEW]
     assert {case.kernel.headers[0] for case in few} == FEW
     nothing_breaks(few, tmp_path)
+
+
+def test_transposed_convolutions_of_several_parts(tmp_path: Path) -> None:
+    """Each kernel inside sees the room of a row."""
+    cases = [
+        case
+        for kernel in ((3, 3), (2, 2), (4, 4), (1, 3))
+        for rows in test_transpose_conv_rows.KERNELS.values()
+        for g in [test_transpose_conv_rows.read(SPREAD | {"kernel": kernel, "stride": (min(kernel[0], 2), 2)})]
+        for case in bound(rows, View(g, g.ops))
+    ]
+    assert {"_two_" in case.kernel.name for case in cases} == {True, False}
+    nothing_breaks(cases, tmp_path)
+
+
+def test_depthwise_layers_of_other_shapes(tmp_path: Path) -> None:
+    """Of which a kernel has other code than for those above."""
+    shapes = (
+        {"dilation": (2, 2)},
+        {"multiplier": 2, "channels": 8},
+        {"channels": 13},
+        {"kernel": (1, 3), "size": (1, 9)},
+    )
+    graphs = [test_depthwise_planar.graph(replace(PLANAR, **{"size": (6, 9), **shape})) for shape in shapes]
+    kernels = [k for k in depthwise_taps.KERNELS if k.name != "depthwise_taps_row"]
+    cases = [case for g in graphs for kernel in kernels for case in bound(kernel, View(g, (g.ops[0],)))]
+    assert len(cases) > len(shapes)
+    nothing_breaks(cases, tmp_path)
 
 
 def nothing_breaks(cases: Sequence[Case], folder: Path) -> None:

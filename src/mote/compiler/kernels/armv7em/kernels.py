@@ -1,6 +1,7 @@
 """Kernels for cores with the Armv7E-M DSP instructions (Cortex-M4, M7, M33, M55); their headers have portable C that
 computes the same."""
 
+from mote.compiler.kernels.armv7em.common import DSP
 from mote.compiler.kernels.armv7em.depthwise import (
     depthwise_column,
     depthwise_gemm,
@@ -15,8 +16,10 @@ from mote.compiler.kernels.armv7em.training import learned_convs, pairs, planar_
 from mote.compiler.kernels.armv7em.vector import recurrent, vector4, vector6, vector8, vector_nibbles
 from mote.compiler.kernels.pack.affine_layers import affines
 from mote.compiler.kernels.pack.requantize.patch import patched
+from mote.compiler.kernels.pack.transposed import transposed
 from mote.compiler.kernels.portable.windows.nibbles_conv import nibbles
 
+MVE = frozenset({"mve"})
 LAYERS = (*gemm4x2.KERNELS, *gemm3.KERNELS, *vector4.KERNELS, *depthwise_planar.KERNELS)
 KERNELS = (
     *gemm4x2.FPU_KERNELS,
@@ -26,6 +29,8 @@ KERNELS = (
     *depthwise_gemm.KERNELS,
     *gemm_add.KERNELS,
     *grouped4x2.KERNELS,
+    transposed((*gemm4x2.FPU_KERNELS, *gemm4x2.KERNELS, *gemm3.KERNELS), "fpu", DSP | {"fpu"}, MVE),
+    transposed((*gemm4x2.KERNELS, *gemm3.KERNELS), "dsp", DSP, MVE | {"fpu"}),
     *winograd.KERNELS,
     *vector6.KERNELS,
     *vector8.KERNELS,

@@ -2,6 +2,7 @@
 C that computes the same."""
 
 from mote.compiler.kernels.helium import arithmetic
+from mote.compiler.kernels.helium.common import HELIUM
 from mote.compiler.kernels.helium.depthwise import depthwise_channels, depthwise_taps, pool
 from mote.compiler.kernels.helium.gemm import gemm4, grouped4, matmul_vectors
 from mote.compiler.kernels.helium.half import layers as half_layers
@@ -10,6 +11,7 @@ from mote.compiler.kernels.helium.training import learned_gemm4, terms
 from mote.compiler.kernels.helium.vector import recurrent, vector8, vector_nibbles
 from mote.compiler.kernels.pack.affine_layers import affines
 from mote.compiler.kernels.pack.requantize.patch import patched
+from mote.compiler.kernels.pack.transposed import transposed
 
 LAYERS = (*vector8.KERNELS, *gemm4.KERNELS, *depthwise_taps.KERNELS)
 KERNELS = (
@@ -23,6 +25,7 @@ KERNELS = (
     *vector_nibbles.KERNELS,
     *recurrent.KERNELS,
     *grouped4.KERNELS,
+    transposed(gemm4.KERNELS, "helium", HELIUM),
     *half_layers.KERNELS,
     *learned_gemm4.KERNELS,
     *terms.KERNELS,

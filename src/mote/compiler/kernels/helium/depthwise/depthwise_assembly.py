@@ -15,6 +15,7 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from math import prod
 
 from mote.compiler.kernels.assembly import VECTORS, enter, leave, listed, plus
 from mote.compiler.kernels.helium.gemm.schedule import Finish
@@ -34,18 +35,21 @@ TILE = 8
 """Most outputs of a tile that are accumulated at once."""
 UNROLLED = 6
 """Most columns that are interleaved without a loop."""
-REACH = 508
-"""Largest immediate offset of a vector load or store of words."""
+REACH, NEAR = 508, 127
+"""Largest immediate offsets of vector loads and stores of words, and of bytes."""
 LANES, SPARE, DATA, ADDRESSES = "q4", "q5", "q6", "q7"
 CALL, CONSTANTS, LEFT, ZERO, FRAME = range(0, 20, 4)
 """Stack offsets of the call's parameters, the next constants, the remaining channels and the zero point; FRAME: total
 bytes."""
 HEIGHTS = (4, 8, 16)
+GATHERED = 92
+"""Estimated cycles of interleaving a column whose bytes are gathered one by one."""
 
 
 @dataclass(frozen=True)
 class Window:
-    """A depthwise window with the shapes of input and output: (rows, columns) each."""
+    """A depthwise window with the shapes of input and output: (rows, columns) each. `channels`: those of the output;
+    `multiplier`: how many of them each input channel has; `dilation`: rows and columns from one tap to the next."""
 
     taps: tuple[int, int]
     steps: tuple[int, int]
@@ -53,11 +57,35 @@ class Window:
     outputs: tuple[int, int]
     before: tuple[int, int]
     channels: int
+    multiplier: int = 1
+    dilation: tuple[int, int] = (1, 1)
+
+    @property
+    def pixel(self) -> int:
+        """Input channels."""
+        return self.channels // self.multiplier
+
+    @property
+    def words(self) -> bool:
+        """Whether pixels are loaded by words."""
+        return self.multiplier == 1 and self.channels % WORD == 0
+
+    @property
+    def plain(self) -> bool:
+        """Whether channels are loaded by words, as many as there are outputs, for windows without dilation."""
+        return self.words and self.dilation == (1, 1)
+
+
+def _starts(count: int, each: int, dilation: int) -> list[int]:
+    """The first output of each part: `each` outputs, `dilation` apart, of all `count`."""
+    span = each * dilation
+    return [at + first for at in range(0, count, span) for first in range(min(dilation, count - at))]
 
 
 @dataclass(frozen=True)
 class Taps:
-    """Arrangement of a layer's windows in vectors: `bands` of rows at once, `wide` output columns at once."""
+    """Arrangement of a layer's windows in vectors: `bands` of rows at once, `wide` output columns at once. Outputs of a
+    band or a tile are as far apart as the taps of their windows."""
 
     window: Window
     height: int
@@ -98,7 +126,7 @@ class Taps:
         """Whether each channel has only one output and immediate offsets reach all of its gathers; channels are then
         the lanes in which sums are requantized."""
         last = (self.gathers - 1) * VECTOR // self.height * WORD * VECTOR
-        return self.window.outputs == (1, 1) and last + 8 * WORD <= REACH
+        return self.window.outputs == (1, 1) and self.window.plain and last + 8 * WORD <= REACH
 
     @property
     def block(self) -> int:
@@ -115,8 +143,9 @@ class Taps:
     @cached_property
     def columns(self) -> int:
         """Columns of a plane, including padding and what gathers read past it."""
-        last = self.window.outputs[1] - self.wide + (self.tiles - 1) * self.columns_of_tile
-        gathered = last * self.window.steps[1] + self.gathers * VECTOR // self.height
+        last = self.window.outputs[1] - self.wide + self.tiles[-1]
+        reach = (self.gathers * VECTOR // self.height - 1) * self.window.dilation[1]
+        gathered = last * self.window.steps[1] + reach + 1
         return max(gathered, self.window.before[1] + self.window.inputs[1])
 
     @property
@@ -124,28 +153,35 @@ class Taps:
         """Bytes of a plane."""
         return self.columns * self.column
 
-    @property
-    def tiles(self) -> int:
-        return -(-self.wide // self.columns_of_tile)
+    @cached_property
+    def tiles(self) -> list[int]:
+        """The first column of each tile."""
+        return _starts(self.wide, self.columns_of_tile, self.window.dilation[1])
 
     @property
     def shared(self) -> bool:
         """Whether bands share planes, because each starts at a plane's first row."""
-        return self.rows * self.window.steps[0] % 4 == 0
+        return self.rows * self.window.steps[0] % 4 == 0 and self.window.dilation[0] == 1
 
     @cached_property
     def planes(self) -> list[int]:
         """The first row of each plane."""
-        step, each = self.rows * self.window.steps[0], range(0, self.height, 4)
+        step, dilation = self.window.steps[0], self.window.dilation[0]
         if self.shared:
-            return list(range(0, (self.bands - 1) * step + self.height, 4))
-        return [band * step + i for band in range(self.bands) for i in each]
+            return list(range(0, (self.bands - 1) * self.rows * step + self.height, 4))
+        bands = _starts(self.group, self.rows, dilation)
+        return [first * step + i * dilation for first in bands for i in range(0, self.height, 4)]
 
     @property
     def lanes(self) -> list[int]:
         """Byte offsets of the four words of a gather."""
-        high = self.height // 4
-        return [i // high * self.column + i % high * self.plane for i in range(4)]
+        high, column = self.height // 4, self.column * self.window.dilation[1]
+        return [i // high * column + i % high * self.plane for i in range(4)]
+
+    @property
+    def ahead(self) -> int:
+        """Bytes from one gather of a tile to the next."""
+        return VECTOR // self.height * self.column * self.window.dilation[1]
 
     @property
     def band(self) -> int:
@@ -168,24 +204,31 @@ class Taps:
     @property
     def resident(self) -> bool:
         """Whether a tile's weights stay in registers across tiles."""
-        outputs = min(self.columns_of_tile, self.wide) * min(self.rows, self.group)
-        return self.gathers == 1 and outputs <= len(RESIDENT)
+        return self.gathers == 1 and prod(self._most) <= len(RESIDENT)
+
+    @property
+    def _most(self) -> tuple[int, int]:
+        """Rows and columns of outputs of a tile, at most."""
+        down, across = self.window.dilation
+        return min(self.rows, -(-self.group // down)), min(self.columns_of_tile, -(-self.wide // across))
 
     @cached_property
     def passes(self) -> list[list[tuple[int, int]]]:
         """Outputs of a tile, in groups that are accumulated at once."""
         each = TILE
-        columns, rows = min(self.columns_of_tile, self.wide), min(self.rows, self.group)
+        rows, columns = self._most
         outputs = [(i, j) for i in range(rows) for j in range(columns)]
         return [outputs[at : at + each] for at in range(0, len(outputs), each)]
 
     def tile_outputs(self, some: list[tuple[int, int]]) -> Iterator[tuple[int, int, list[tuple[int, int, int]]]]:
-        """For each band and tile: indices in `some`, rows and columns of the outputs that exist there."""
-        for band in range(self.bands):
-            for tile in range(self.tiles):
+        """For each band, and the first column of each tile: indices in `some`, rows and columns of the outputs that
+        exist there."""
+        down, across = self.window.dilation
+        for band, first in enumerate(_starts(self.group, self.rows, down)):
+            for tile in self.tiles:
                 outputs = []
                 for n, (i, j) in enumerate(some):
-                    row, column = band * self.rows + i, tile * self.columns_of_tile + j
+                    row, column = first + i * down, tile + j * across
                     if row < self.group and column < self.wide:
                         outputs.append((n, row, column))
                 if outputs:
@@ -226,7 +269,7 @@ class Taps:
         """Lower bound of `estimate`, quick to compute: each input vector is gathered once, and multiplied once for each
         output."""
         outputs = self.group * self.wide
-        gathered = 4 * self.gathers * self.bands * self.tiles
+        gathered = 4 * self.gathers * self.bands * len(self.tiles)
         return self._estimate(memory, 2 * self.needed * outputs + gathered + outputs // 2)
 
     def _estimate(self, memory: float, channel: int) -> float:
@@ -234,7 +277,8 @@ class Taps:
         strips = -(-w.outputs[0] // self.group)
         parts = -(-w.outputs[1] // self.wide)
         stored = (self.quads * 28 + 90) / self.block
-        interleave = len(self.planes) * (w.inputs[1] * 16 + 20) / VECTOR
+        column = 16 if w.multiplier == 1 else GATHERED
+        interleave = len(self.planes) * (w.inputs[1] * column + 20) / VECTOR
         total = strips * (parts * (channel + stored) + interleave)
         return total / (w.outputs[0] * w.outputs[1]) * (1 + self.scratch * memory)
 
@@ -246,8 +290,8 @@ def arrangements(window: Window) -> Iterator[Taps]:
     for height in HEIGHTS:
         for rows in range(1, min((height - window.taps[0]) // window.steps[0] + 1, high) + 1):
             for group in range(1, min(high, 4 * MOST_QUADS) + 1):
-                bands = -(-group // rows)
-                whole = high % group == 0 or group % rows == 0
+                bands = len(_starts(group, rows, window.dilation[0]))
+                whole = high % group == 0 or group % (rows * window.dilation[0]) == 0
                 few = {columns for columns in widths if group * columns <= 4 * MOST_QUADS}
                 candidates = (
                     Taps(window, height, rows, bands, group, columns, more)
@@ -263,31 +307,55 @@ def columns_code(taps: Taps) -> list[str]:
     r2 the first channel, r3 the number of planes."""
     w = taps.window
     pointers = ("r4", "r5", "r6", "r7")
-    lines = ["push {r4-r8, lr}", "1:", "ldm r0!, {r4-r7}"]
-    if w.channels > taps.block:
+    lines = ["push {r4-r8, lr}", *_lanes(w), "1:", "ldm r0!, {r4-r7}"]
+    if w.channels > taps.block or w.multiplier > 1:
         lines += [f"add {p}, {p}, r2" for p in pointers]
-        lines += _columns(w.inputs[1], w.channels, pointers)
+        lines += _columns(w.inputs[1], w.pixel, pointers, _load(w), "q4" if w.multiplier > 1 else "")
         rest = taps.plane - w.inputs[1] * taps.column
     else:
         nbytes = w.inputs[1] * w.channels
-        lines += _columns(nbytes // VECTOR, VECTOR, pointers)
+        load = _load(w)
+        lines += _columns(nbytes // VECTOR, VECTOR, pointers, load)
         if left := -nbytes % VECTOR:
             lines += [
                 f"sub r1, r1, #{WORD * left}",
-                *(f"vldrw.u32 q{i}, [{p}, #-{left}]" for i, p in enumerate(pointers)),
+                *(f"{load} q{i}, [{p}, #-{left}]" for i, p in enumerate(pointers)),
             ]
             lines += _interleaved()
         rest = taps.plane - nbytes * WORD
-    return [*lines, *(plus("r1", "r1", rest, "r8") if rest else []), "subs r3, r3, #1", "bne 1b", "pop {r4-r8, pc}"]
+    lines += [*(plus("r1", "r1", rest, "r8") if rest else []), "subs r3, r3, #1", "bne 1b"]
+    return [*lines, *(["vpop {d8-d9}"] if w.multiplier > 1 else []), "pop {r4-r8, pc}"]
 
 
-def _columns(count: int, step: int, pointers: tuple[str, ...]) -> list[str]:
+def _lanes(window: Window) -> list[str]:
+    """With a multiplier: which input channel each of sixteen output channels has, from the first one's, which r2
+    becomes."""
+    if window.multiplier == 1:
+        return []
+    shift = window.multiplier.bit_length() - 1
+    return [
+        "vpush {d8-d9}",
+        "mov r4, #0",
+        "vidup.u8 q4, r4, #1",
+        f"vshr.u8 q4, q4, #{shift}",
+        f"lsr r2, r2, #{shift}",
+    ]
+
+
+def _load(window: Window) -> str:
+    """The instruction that loads sixteen channels."""
+    return "vldrw.u32" if window.words else "vldrb.u8"
+
+
+def _columns(count: int, step: int, pointers: tuple[str, ...], load: str, lanes: str = "") -> list[str]:
     """Interleave `count` columns of sixteen bytes that are `step` bytes apart."""
-    if step <= REACH:
-        load = [f"vldrw.u32 q{i}, [{p}], #{step}" for i, p in enumerate(pointers)]
+    if lanes:
+        loads = [t for i, p in enumerate(pointers) for t in (f"{load} q{i}, [{p}, {lanes}]", *plus(p, p, step, "r8"))]
+    elif step <= (REACH if load == "vldrw.u32" else NEAR):
+        loads = [f"{load} q{i}, [{p}], #{step}" for i, p in enumerate(pointers)]
     else:
-        load = [t for i, p in enumerate(pointers) for t in (f"vldrw.u32 q{i}, [{p}]", f"add {p}, {p}, #{step}")]
-    one = [*load, *_interleaved()]
+        loads = [t for i, p in enumerate(pointers) for t in (f"{load} q{i}, [{p}]", f"add {p}, {p}, #{step}")]
+    one = [*loads, *_interleaved()]
     again = 2 if count % 2 == 0 else 1
     if count <= UNROLLED:
         return one * count
@@ -355,11 +423,11 @@ def channel_code(taps: Taps, requantize: Requantize) -> list[str]:
             body.emit(f"vldrb.u8 {q}, [r1, #{-taps.shift(*output)}]", "memory")
     for some in taps.passes:
         for band, tile, outputs in taps.tile_outputs(some):
-            begin = band * taps.band + tile * taps.columns_of_tile * taps.window.steps[1] * taps.column
+            begin = band * taps.band + tile * taps.window.steps[1] * taps.column
             variants = [some[variant] for variant, *_ in outputs]
             for part in _parts(variants, count):
                 for k in range(taps.gathers):
-                    to = begin + k * VECTOR // taps.height * taps.column
+                    to = begin + k * taps.ahead
                     if taps.gathers > 1 or part[0] == variants[0]:
                         body.gather(to - at)
                         at = to

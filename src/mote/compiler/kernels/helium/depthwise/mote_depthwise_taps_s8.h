@@ -1,7 +1,8 @@
 /* mote_depthwise_taps_s8.h: int8 depthwise convolution with the taps of a window in the lanes of a vector, for cores with
  * Helium.
  *
- * Four rows at a time are interleaved into a plane: a word is a column of four rows of one channel. A gather of four
+ * Four rows at a time are interleaved into a plane: a word is a column of four rows of one channel, and with a depth
+ * multiplier of an output channel. Rows and columns under dilated windows are as far apart as their taps. A gather of four
  * words brings sixteen inputs under a window, one instruction multiplies them with sixteen weights and adds up the
  * products. The inputs serve for neighbouring outputs as well, with the same weights loaded from some bytes before,
  * where zeros are. Then four outputs of a channel are the lanes of a vector, and four channels of them leave as words.
@@ -56,14 +57,15 @@ typedef void mote_taps_columns_t(const int8_t *const *rows, int8_t *to, int32_t 
 typedef void mote_taps_code_t(const mote_taps_call_t *call);
 
 #if MOTE_HELIUM
-#define MOTE_TAPS_COLUMNS(id, width, pixel, block, plane, text) \
+#define MOTE_TAPS_COLUMNS(id, width, pixel, multiplier, block, plane, text) \
     __attribute__((naked, noinline, unused)) static void mote_##id( \
         const int8_t *const *rows __attribute__((unused)), int8_t *to __attribute__((unused)), \
         int32_t channel __attribute__((unused)), int32_t planes __attribute__((unused))) { \
         __asm__ volatile(text); \
     }
 
-#define MOTE_TAPS_CODE(id, rows, band, step, tile, stride, height, gathers, column, form, shift, single, text) \
+#define MOTE_TAPS_CODE(id, rows, band, step, tile, stride, height, gathers, column, down, across, form, shift, single, \
+                       text) \
     __attribute__((naked, noinline, unused)) static void mote_##id(const mote_taps_call_t *call \
                                                                    __attribute__((unused))) { \
         __asm__ volatile(text); \
@@ -101,31 +103,36 @@ __attribute__((naked, noinline, unused)) static void mote_taps_fill(int8_t *to _
                      "pop {r4, pc}\n\t");
 }
 #else
-#define MOTE_TAPS_COLUMNS(id, width, pixel, block, plane, text) \
+#define MOTE_TAPS_COLUMNS(id, width, pixel, multiplier, block, plane, text) \
     MOTE_NOINLINE void mote_##id(const int8_t *const *rows, int8_t *to, int32_t channel, int32_t planes) { \
-        mote_taps_interleave(rows, to, channel, planes, width, pixel, block, plane); \
+        mote_taps_interleave(rows, to, channel, planes, width, pixel, multiplier, block, plane); \
     }
 
-#define MOTE_TAPS_CODE(id, rows, band, step, tile, stride, height, gathers, column, form, shift, single, text) \
+#define MOTE_TAPS_CODE(id, rows, band, step, tile, stride, height, gathers, column, down, across, form, shift, single, \
+                       text) \
     MOTE_NOINLINE void mote_##id(const mote_taps_call_t *call) { \
-        mote_taps_c(call, rows, band, step, tile, stride, height, gathers, column, mote_lane_##form, shift, single); \
+        mote_taps_c(call, rows, band, step, tile, stride, height, gathers, column, down, across, mote_lane_##form, \
+                    shift, single); \
     }
 
 static inline void mote_taps_interleave(const int8_t *const *rows, int8_t *to, int32_t channel, int32_t planes,
-                                        int32_t width, int32_t pixel, int32_t block, int32_t plane) {
+                                        int32_t width, int32_t pixel, int32_t multiplier, int32_t block,
+                                        int32_t plane) {
     for (int32_t i = 0; i < 4 * planes; i++) {
         for (int32_t x = 0; x < width; x++) {
             for (int32_t c = 0; c < block; c++) {
-                to[i / 4 * plane + (x * block + c) * 4 + i % 4] = rows[i][x * pixel + channel + c];
+                to[i / 4 * plane + (x * block + c) * 4 + i % 4] = rows[i][x * pixel + (channel + c) / multiplier];
             }
         }
     }
 }
 
 /* `rows` of outputs of a band, whose planes are `band` bytes apart; `tile` columns of outputs of a tile; windows `step`
- * rows and `stride` columns apart; vectors of columns of `height` rows. */
+ * rows and `stride` columns apart, their taps `down` rows and `across` columns, as are the outputs of a band and a tile;
+ * vectors of columns of `height` rows. */
 MOTE_ALWAYS_INLINE void mote_taps_c(const mote_taps_call_t *call, int32_t rows, int32_t band, int32_t step,
                                     int32_t tile, int32_t stride, int32_t height, int32_t gathers, int32_t column,
+                                    int32_t down, int32_t across,
                                     int8_t (*lane)(const mote_lanes_t *, int32_t, const int32_t *, int32_t),
                                     int32_t shift, int32_t single) {
     const mote_depthwise_taps_t *const p = call->layer;
@@ -136,12 +143,14 @@ MOTE_ALWAYS_INLINE void mote_taps_c(const mote_taps_call_t *call, int32_t rows, 
         }
         for (int32_t n = 0; n < 4 * p->quads; n++) {
             const int32_t y = p->row[n], x = p->place[n] / p->channels;
-            const int8_t *const in = call->in + y / rows * band + x / tile * tile * stride * column + 4 * c;
-            const int8_t *const w = call->weights + c * p->filter - y % rows * step - x % tile * stride * height;
+            const int32_t high = y / down % rows, wide = x / across % tile;
+            const int32_t number = y / (rows * down) * down + y % down, first = x - wide * across;
+            const int8_t *const in = call->in + number * band + first * stride * column + 4 * c;
+            const int8_t *const w = call->weights + c * p->filter - high * step - wide * stride * height;
             int32_t sum = 0;
             for (int32_t k = 0; k < gathers; k++) {
                 for (int32_t i = 0; i < 16; i++) {
-                    sum += in[k * 16 / height * column + call->lane[i / 4] + i % 4] * w[16 * k + i];
+                    sum += in[k * 16 / height * column * across + call->lane[i / 4] + i % 4] * w[16 * k + i];
                 }
             }
             call->outs[y][p->place[n] + call->offset + c] = lane(call->lanes, sum, constants, shift);
@@ -188,10 +197,11 @@ MOTE_ALWAYS_INLINE void mote_taps_group(const mote_depthwise_taps_t *p, const in
                                         int8_t *const *outs, int32_t count, const mote_taps_parts_t *parts,
                                         mote_taps_columns_t *columns, mote_taps_code_t *code, const int8_t **planes,
                                         int8_t **all) {
-    const int32_t reads = (count - 1) * p->rows.step + p->rows.taps, column = 4 * p->block;
+    const int32_t spread = p->rows.spread, column = 4 * p->block;
+    const int32_t reads = (count - 1) * p->rows.step + (p->rows.taps - 1) * spread + 1;
     mote_taps_call_t call;
     for (int32_t i = 0; i < 4 * p->planes; i++) {
-        const int32_t row = p->first[i / 4] + i % 4;
+        const int32_t row = p->first[i / 4] + i % 4 * spread;
         planes[i] = row < reads && rows[row] != NULL ? rows[row] : parts->zeros;
     }
     for (int32_t i = 0; i < p->group; i++) {
@@ -206,6 +216,9 @@ MOTE_ALWAYS_INLINE void mote_taps_group(const mote_depthwise_taps_t *p, const in
     call.outs = all;
     for (int32_t c = 0; c < p->channels; c += p->block) {
         const int32_t channel = mote_min(c, p->channels - p->block); /* the last ones repeat some */
+        if (count < p->group && c > 0) { /* outputs that nobody asked for are there now */
+            mote_taps_fill(parts->zeros, p->zero, p->width * p->channels);
+        }
         columns(planes, parts->planes + p->before * column, channel, p->planes);
         call.weights = p->weights + p->ahead + c * p->filter;
         call.constants = p->constants + c * p->each;
@@ -259,6 +272,15 @@ static inline void mote_taps_rows_of(const mote_depthwise_taps_t *p, const int8_
             } \
             mote_taps_group(p, rows, outs, count, &parts, mote_##columns, mote_##code, planes, all); \
         } \
+    }
+
+/* The same for whole tensors. */
+#define MOTE_TAPS_WHOLE(id, columns, code, reads, planed, group) \
+    MOTE_TAPS(id##_part, columns, code, reads, planed, group) \
+    typedef mote_depthwise_taps_t mote_##id##_t; \
+    MOTE_UNUSED static inline void mote_##id(const mote_depthwise_taps_t *p, const int8_t *in, int8_t *out, \
+                                             int32_t *scratch) { \
+        mote_##id##_part(p, in, out, 0, p->rows.out_rows, scratch); \
     }
 
 #endif
