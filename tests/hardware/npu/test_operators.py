@@ -26,7 +26,8 @@ EXACT: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(("RESIZE_NEAREST_NEIGHBOR", "RESIZE_BILINEAR"), BOTH),
     **dict.fromkeys(("PAD", "CONCATENATION", "TRANSPOSE", "SLICE", "QUANTIZE"), BOTH),
 }
-"""Types for which no output differs, without what `difference` leaves on the core. `LOG` is a table in LiteRT as well; `AVERAGE_POOL_2D` with padding too."""
+"""Types for which no output differs, without what `difference` leaves on the core. `LOG` is a table in LiteRT as well;
+`AVERAGE_POOL_2D` with padding too."""
 INEXACT: Mapping[tuple[str, str], str] = {
     ("FULLY_CONNECTED", "int8"): "the stream rounds twice, LiteRT once",
     ("FULLY_CONNECTED", "int16"): "the stream rounds twice, LiteRT once",

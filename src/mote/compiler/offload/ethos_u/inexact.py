@@ -32,7 +32,9 @@ def difference(graph: Graph, op: Op) -> str:
     if isinstance(op, LeakyRelu) and op.input(graph).dtype == DType.INT16 and _has_another_slope(graph, op):
         return "Vela takes the slope as it is, LiteRT scales and unscales it in single precision"
     if isinstance(op, FloatTable) and op.input(graph).dtype == DType.INT8 and _has_ties(graph, op):
-        return "a value of its table is halfway between two integers: Vela rounds it in double precision, LiteRT in single"
+        return (
+            "a value of its table is halfway between two integers: Vela rounds it in double precision, LiteRT in single"
+        )
     return ""
 
 

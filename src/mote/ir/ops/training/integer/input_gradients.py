@@ -192,4 +192,6 @@ class IntegerDepthwiseInputGradient(IntegerInputGradient):
 
     def part(self, gradient: Array, kernel: Array, at: tuple[int, int]) -> Array:
         products = gradient * kernel[0, *at]
-        return np.asarray(products.reshape(*products.shape[:3], products.shape[3] // self.multiplier, self.multiplier).sum(axis=4))
+        return np.asarray(
+            products.reshape(*products.shape[:3], products.shape[3] // self.multiplier, self.multiplier).sum(axis=4)
+        )
