@@ -222,16 +222,17 @@ def test_transposed_convolutions_of_several_parts(tmp_path: Path) -> None:
 
 def test_depthwise_layers_of_other_shapes(tmp_path: Path) -> None:
     """Of which a kernel has other code than for those above."""
-    shapes = (
-        {"dilation": (2, 2)},
-        {"multiplier": 2, "channels": 8},
-        {"channels": 13},
-        {"kernel": (1, 3), "size": (1, 9)},
+    wide = replace(PLANAR, size=(6, 9))
+    layers = (
+        replace(wide, dilation=(2, 2)),
+        replace(wide, multiplier=2, channels=8),
+        replace(wide, channels=13),
+        replace(PLANAR, size=(1, 9), kernel=(1, 3)),
     )
-    graphs = [test_depthwise_planar.graph(replace(PLANAR, **{"size": (6, 9), **shape})) for shape in shapes]
+    graphs = [test_depthwise_planar.graph(layer) for layer in layers]
     kernels = [k for k in depthwise_taps.KERNELS if k.name != "depthwise_taps_row"]
     cases = [case for g in graphs for kernel in kernels for case in bound(kernel, View(g, (g.ops[0],)))]
-    assert len(cases) > len(shapes)
+    assert len(cases) > len(layers)
     nothing_breaks(cases, tmp_path)
 
 

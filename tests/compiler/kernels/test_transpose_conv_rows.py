@@ -33,9 +33,9 @@ CORES = {
 
 @st.composite
 def configs(draw: st.DrawFn) -> Config:
-    kernel = draw(st.tuples(st.integers(1, 5), st.integers(1, 5)))
+    taps = draw(st.tuples(st.integers(1, 5), st.integers(1, 5)))
     stride = (draw(st.sampled_from([1, 2, 2])), draw(st.sampled_from([1, 2, 2, 3])))
-    kernel = tuple(max(k, s) if draw(st.integers(0, 4)) else k for k, s in zip(kernel, stride, strict=True))
+    kernel = tuple(max(k, s) if draw(st.integers(0, 4)) else k for k, s in zip(taps, stride, strict=True))
     padding = draw(st.sampled_from(["SAME", "VALID"]))
     least = kernel if padding == "VALID" else (1, 1)
     return {

@@ -78,7 +78,7 @@ def _pack(view: View, room: MemoryWeight, *, whole: bool = False) -> Packed | Re
     """`whole`: for whole tensors only."""
     op, x, y = view.the(DepthwiseConv2D), view.input.shape, view.output.shape
     v, h = op.vertical, op.horizontal
-    dilation = tuple(axis.dilation if axis.kernel > 1 else 1 for axis in (v, h))
+    dilation = (v.dilation if v.kernel > 1 else 1, h.dilation if h.kernel > 1 else 1)
     if y[0] != 1 or (dilation != (1, 1) and (v.stride, h.stride) != (1, 1)):
         return Refusal("it is for one image, and for dilated windows without strides")
     if op.multiplier & (op.multiplier - 1) or op.multiplier > MOST_MULTIPLIER:
