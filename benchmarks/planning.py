@@ -38,7 +38,7 @@ from reference_quantizer import to_int8
 HERE = Path(__file__).parent
 RUNS = 3
 TOTAL = "all"
-LAYERS = (12, 24, 48, 96, 192)
+LAYERS = (12, 24, 48, 96, 192, 500)
 MODES: dict[str, dict[str, Any]] = {
     "balanced": {},
     "size": {"optimize": "size"},

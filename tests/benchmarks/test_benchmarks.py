@@ -159,6 +159,7 @@ def test_the_stages_of_a_report_are_found(tmp_path: Path) -> None:
     assert all(cpu > 0 for cpu, _ in found.values()) and page.stat().st_size > 10_000
 
 
+@pytest.mark.slow
 def test_the_stages_of_compiling_are_found() -> None:
     """The functions that are measured are those that `mote compile` calls, and all but a rest is in one of them."""
     model = (planning.HERE.parent / "models" / "digits.tflite").read_bytes()
