@@ -50,10 +50,17 @@ MOTE_ALWAYS_INLINE int mote_even_at(const int8_t *in, const int8_t *out, int32_t
 #define MOTE_TWO_WORDS (MOTE_ANY_WORDS ? 8 : 0)
 
 /* Where elements of `size` bytes are: at multiples of it, or wherever the core loads them from. */
-#if MOTE_ANY_WORDS || !defined(__GNUC__)
+#if MOTE_ANY_WORDS || !MOTE_MOVE_WORDS || !defined(__GNUC__)
 #define MOTE_ELEMENT_AT(p, size) (p)
 #else
 #define MOTE_ELEMENT_AT(p, size) __builtin_assume_aligned(p, size)
+#endif
+
+/* Whether elements can be moved so: where `aligned` says it, or anywhere. */
+#if MOTE_ANY_WORDS || !MOTE_MOVE_WORDS
+#define MOTE_LOADS(aligned) 1
+#else
+#define MOTE_LOADS(aligned) (aligned)
 #endif
 
 /* Elements of `size` bytes, `step` apart, to where they are side by side. */
@@ -105,6 +112,15 @@ MOTE_UNUSED static inline void mote_move_words(const int8_t *in, int8_t *out, in
 }
 
 #if MOTE_ANY_WORDS
+MOTE_UNUSED static inline void mote_move_threes(const int8_t *in, int8_t *out, int32_t items, int32_t in_step,
+                                                int32_t out_step) {
+    for (; items > 0; items--, in += in_step, out += out_step) {
+        const int8_t last = in[2];
+        memcpy(out, in, 2);
+        out[2] = last;
+    }
+}
+
 /* Runs of 5 to 8 bytes: the second word may begin inside of the first one. */
 MOTE_UNUSED static inline void mote_move_two_words(const int8_t *in, int8_t *out, int32_t items, int32_t in_step,
                                                    int32_t out_step, int32_t run) {
@@ -147,20 +163,24 @@ static inline void mote_move_items(const int8_t *in, int8_t *out, int32_t items,
         }
         return;
     }
-    if (run == 2) {
+    if (run == 2 && MOTE_LOADS(mote_even_at(in, out, in_step, out_step))) {
         for (int32_t i = 0; i < items; i++) {
-            memcpy(out + i * out_step, in + i * in_step, 2);
+            memcpy(MOTE_ELEMENT_AT(out + i * out_step, 2), MOTE_ELEMENT_AT(in + i * in_step, 2), 2);
         }
         return;
     }
-    if (run == 4) {
+    if (run == 4 && MOTE_LOADS(mote_words_at(in, out, in_step, out_step))) {
         for (int32_t i = 0; i < items; i++) {
-            memcpy(out + i * out_step, in + i * in_step, 4);
+            memcpy(MOTE_ELEMENT_AT(out + i * out_step, 4), MOTE_ELEMENT_AT(in + i * in_step, 4), 4);
         }
         return;
     }
 #if MOTE_MOVE_WORDS
 #if MOTE_ANY_WORDS
+    if (run == 3) {
+        mote_move_threes(in, out, items, in_step, out_step);
+        return;
+    }
     if (run >= 5 && run <= 8) {
         mote_move_two_words(in, out, items, in_step, out_step, run);
         return;
