@@ -12,6 +12,7 @@
 #endif
 
 #include "mote_any_words_armv7m.h"
+#include "mote_any_words_dsp.h"
 
 /* Whether a word at any address is loaded and stored like one at a multiple of four. */
 #ifndef MOTE_ANY_WORDS
