@@ -311,6 +311,9 @@ class Price:
     linked: tuple[tuple[str, int], ...] = ()
     """For code of an external generator: the functions that it calls, each with its estimated code bytes. Several
     layers may share them."""
+    counted: tuple[tuple[str, float], ...] = ()
+    """For kernels that count their own work: the amounts of all cost features, in place of those that `features`
+    counts."""
     work: float = 0.0
     """For kernels of the SIGNAL family: estimated cycles on a Cortex-M4. Cost tables scale them for other cores."""
 

@@ -232,6 +232,7 @@ def features(graph: Graph, op: Op, kernel: Packed, whole: bool) -> dict[str, flo
     edge: rows of windows that hang over the left or right side of the image
     clipped: inputs inside the image under the windows counted by edge
     work: cycles on a Cortex-M4, stated by kernels of the SIGNAL family
+    step, element, gathered, turned, skewed, run, short, word, byte, long, far, filled: of kernels that move bytes
     symbol, expanded: decoded symbols, and weights decoded to memory, where weights are entropy-coded
     """
     known = _known.setdefault(kernel, {})
@@ -251,6 +252,8 @@ def _expanding(amounts: dict[str, float], coding: Coding) -> dict[str, float]:
 def _features(graph: Graph, op: Op, kernel: Packed, whole: bool) -> dict[str, float]:
     if kernel.price.work:
         return {"work": kernel.price.work}
+    if kernel.price.counted:
+        return {"row": 0.0, **dict(kernel.price.counted), "call": 1.0}
     shape = op.output(graph).shape
     rows = row_count(shape)
     if isinstance(op, MatrixProduct):

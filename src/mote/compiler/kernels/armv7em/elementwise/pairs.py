@@ -44,8 +44,9 @@ def _simd(kernel: Kernel) -> Kernel:
         )
 
     types = Signature(kernel.types.inputs & TYPES, kernel.types.outputs & TYPES)
+    costs = "extremes_simd_8" if run in EXTREMES else f"{run}_simd_16"
     name = f"{kernel.name}_simd"
-    return replace(kernel, name=name, types=types, pack=pack, header="pairs_simd", isa=DSP, costs=name)
+    return replace(kernel, name=name, types=types, pack=pack, header="pairs_simd", isa=DSP, costs=costs)
 
 
 KERNELS = tuple(_simd(kernel) for kernel in binary.KERNELS if kernel.name in RUNS)
