@@ -232,6 +232,7 @@ def features(graph: Graph, op: Op, kernel: Packed, whole: bool) -> dict[str, flo
     edge: rows of windows that hang over the left or right side of the image
     clipped: inputs inside the image under the windows counted by edge
     work: cycles on a Cortex-M4, stated by kernels of the SIGNAL family
+    step, element, gathered, turned, skewed, run, short, word, byte, long, far, filled: of kernels that move bytes
     symbol, expanded: decoded symbols, and weights decoded to memory, where weights are entropy-coded
     """
     known = _known.setdefault(kernel, {})

@@ -10,6 +10,7 @@ from mote.compiler.kernels.armv7em.depthwise import (
     depthwise_time,
 )
 from mote.compiler.kernels.armv7em.elementwise import arithmetic, lines
+from mote.compiler.kernels.armv7em.elementwise import pairs as pairs_simd
 from mote.compiler.kernels.armv7em.gemm import gemm3, gemm4x2, gemm_add, grouped4x2, matmul_pairs, winograd
 from mote.compiler.kernels.armv7em.int16 import conv4x2, depthwise4x2, fully_connected8
 from mote.compiler.kernels.armv7em.training import learned_convs, pairs, planar_masks
@@ -40,6 +41,7 @@ KERNELS = (
     *depthwise_time.KERNELS,
     *depthwise_column.KERNELS,
     *arithmetic.KERNELS,
+    *pairs_simd.KERNELS,
     *lines.KERNELS,
     *matmul_pairs.KERNELS,
     *learned_convs.KERNELS,

@@ -84,7 +84,7 @@ class CostLayer:
     @property
     def nbytes(self) -> int:
         """Bytes of its inputs and outputs."""
-        operands = 2 if self.kind in ("ADD", "MUL") else 1
+        operands = 2 if self.kind in PAIRS else 1
         values = operands * prod(self.size) * self.inputs + prod(self.spatial) * self.outputs
         if self.kind == "BATCH_MATMUL":
             values += self.size[0] * self.inputs * self.outputs
@@ -106,7 +106,7 @@ class CostLayer:
         how += f" zero point {self.zero}" if self.zero != -128 else ""
         how += f" {self.bits} bits" if self.bits != 8 else ""
         how += " halves" if self.halves else " in half precision" if self.half else ""
-        how += " awkward" if self.scales == AWKWARD else ""
+        how += {AWKWARD: " awkward", EQUAL: " of equal scales"}.get(self.scales, "")
         return f"{self.kind} {h}x{w}x{self.inputs} {kh}x{kw}/{self.stride} {self.padding} to {self.outputs}{how}"
 
 
@@ -201,6 +201,7 @@ SMALL_POOL: list[Pool] = [
     ((10, 6), 6, (3, 2), 1),
 ]
 IMAGES = [((12, 12), 16), ((5, 5), 40), ((20, 20), 6), ((1, 1), 64), ((3, 30), 12)]
+MORE_IMAGES = [*IMAGES, ((16, 16), 32), ((8, 8), 16), ((2, 2), 100), ((1, 1), 17), ((6, 10), 30)]
 SMALL_IMAGES = [((4, 4), 16), ((8, 6), 5), ((1, 1), 40), ((2, 12), 10)]
 """Shapes for element-wise and data movement operators."""
 ANY = ("LOGISTIC", "QUANTIZE", "DEQUANTIZE", "MEAN", "PAD", "TRANSPOSE", "CONCATENATION", "RESIZE_NEAREST_NEIGHBOR",
@@ -214,6 +215,10 @@ PRODUCTS = [
 VECTORS = [(1, 10), (1, 12), (1, 2), (1, 100), (20, 10), (49, 4), (32, 32), (20, 16), (8, 100), (3, 300)]
 AWKWARD = (0.0687, 0.0852, 0.1888)
 """Scales of operands and result that no low-bit requantization constants represent."""
+MOVED = [((16, 16), 16), ((12, 12), 5), ((6, 10), 7), ((8, 16), 32), ((9, 7), 12), ((4, 30), 9), ((20, 4), 40)]
+"""Images that are put together, cut, turned and padded."""
+EQUAL = (0.05, 0.05, 0.0617)
+"""Scales of operands that are equal."""
 REAL = ("ADD", "MUL", "MEAN", "LOGISTIC", "QUANTIZE")
 """Operators that are also measured in float32."""
 FLOAT_CONV: list[Any] = [
@@ -235,6 +240,8 @@ ROWS = [(1, 16), (2, 40), (6, 24), (32, 32), (32, 64), (16, 48), (8, 128), (5, 7
 """Vectors that are normalized or reduced: how many, and their elements."""
 WIDE = ("ADD", "MUL", "LOGISTIC", "QUANTIZE", "MEAN")
 """Operators that are also measured with int16 activations."""
+PAIRS = ("ADD", "MUL", "MAXIMUM", "SQUARED_DIFFERENCE")
+"""Functions of two tensors."""
 TRANSPOSED = [
     ((6, 6), 8, 16, (3, 3), 2), ((5, 5), 24, 8, (2, 2), 2), ((8, 8), 12, 12, (3, 3), 1), ((8, 8), 16, 8, (4, 4), 2),
     ((7, 8), 32, 16, (2, 2), 2), ((4, 4), 32, 32, (4, 4), 2), ((10, 6), 8, 4, (5, 5), 2), ((8, 9), 16, 16, (3, 3), 2),
@@ -383,13 +390,47 @@ def _one_kernel(pool: Sequence[Pool] = POOL, images: Sequence[Image] = IMAGES) -
             gathered += [plain, replace(plain, clamped=True), replace(plain, repeated=True)]
             gathered.append(replace(plain, clamped=True, repeated=True))
         gathered += [CostLayer(kind, size, channels, channels) for kind in ANY]
-        gathered += [CostLayer(kind, size, channels, channels) for kind in ("SQUARED_DIFFERENCE", "REDUCE_MAX")]
-        gathered.append(CostLayer("SQUARED_DIFFERENCE", size, channels, channels, repeated=True))
+        gathered.append(CostLayer("REDUCE_MAX", size, channels, channels))
     gathered += [CostLayer("SOFTMAX", (1, vectors), n, n) for vectors, n in VECTORS]
     gathered += [CostLayer("TRANSPOSE_CONV", *shape) for shape in TRANSPOSED]
     gathered += _products(PRODUCTS)
     gathered += _rows((*NORMS, *REDUCED, "L2_NORMALIZATION"))
-    return [*gathered, *_floats(), *_wide(), *_packed()]
+    return [*gathered, *_floats(), *_wide(), *_packed(), *_pairs(images), *_halved(images), *_moved(images)]
+
+
+def _pairs(images: Sequence[Image]) -> list[CostLayer]:
+    """Functions of two tensors, or of one and a vector for each pixel, other than sums and products of int8."""
+    kinds = [("MAXIMUM", dtype) for dtype in ("int8", "int16", "float32")] + [("SQUARED_DIFFERENCE", "int8")]
+    kinds += [(kind, dtype) for kind in ("ADD", "MUL") for dtype in ("int16", "float32")]
+    return [
+        CostLayer(kind, size, channels, channels, dtype=dtype, repeated=repeated)
+        for kind, dtype in kinds
+        for size, channels in (MORE_IMAGES if images is IMAGES else images)
+        for repeated in (False, True)
+        if repeated or kind not in ("ADD", "MUL")
+    ]
+
+
+def _moved(images: Sequence[Image]) -> list[CostLayer]:
+    """Concatenations, slices, transposes and padding, of runs of few and many bytes at all kinds of places."""
+    joined = MOVED if images is IMAGES else images
+    gathered = []
+    for i, (size, channels) in enumerate(joined):
+        for dtype in ("int8", "int16", "float32"):
+            layer = CostLayer("CONCATENATION", size, channels, channels, dtype=dtype)
+            gathered += [replace(layer, outputs=channels + 2 * i + 1), replace(layer, repeated=True)]
+            gathered += [replace(layer, kind="TRANSPOSE"), replace(layer, kind="TRANSPOSE", turned=True)]
+            gathered += [replace(layer, kind="SLICE", outputs=max(channels // 2, 1)), replace(layer, kind="PAD")]
+    return gathered
+
+
+def _halved(images: Sequence[Image]) -> list[CostLayer]:
+    """Sums of int16 numbers of equal scales."""
+    gathered = []
+    for size, channels in images:
+        layer = CostLayer("ADD", size, channels, channels, dtype="int16", scales=EQUAL)
+        gathered += [layer, replace(layer, repeated=True)]
+    return gathered
 
 
 def _rows(kinds: Sequence[str]) -> list[CostLayer]:
@@ -510,7 +551,7 @@ def _add(w: Writer, layer: CostLayer) -> None:
         y = _product(w, layer, x)
     elif layer.kind in NORMS:
         y = _norm(w, layer, x, shape)
-    elif layer.kind in ("ADD", "MUL", "SQUARED_DIFFERENCE"):
+    elif layer.kind in PAIRS:
         y = _arithmetic(w, layer, x, shape)
     elif layer.kind in POOLS:
         y = w.tensor(str(layer), (1, *layer.spatial, layer.outputs), *_type(layer, -128, 0.05))
@@ -543,12 +584,13 @@ def _product(w: Writer, layer: CostLayer, x: int) -> int:
 
 
 def _arithmetic(w: Writer, layer: CostLayer, x: int, shape: tuple[int, ...]) -> int:
-    other = w.input("z", shape[-1:] if layer.repeated else shape, *_type(layer, -20, layer.scales[1]))
-    y = w.tensor(str(layer), shape, *_type(layer, -10, layer.scales[2]))
-    options = (
-        {} if layer.kind == "SQUARED_DIFFERENCE" else {"fused_activation_function": "RELU" if layer.clamped else "NONE"}
-    )
-    w.op(layer.kind, [x, other], [y], **options)
+    first, second, result = layer.scales
+    zeros, fused = (-20, -10), {"fused_activation_function": "RELU" if layer.clamped else "NONE"}
+    if layer.kind == "MAXIMUM":  # of numbers that mean the same
+        second, result, zeros = first, first, (layer.zero, layer.zero)
+    other = w.input("z", shape[-1:] if layer.repeated else shape, *_type(layer, zeros[0], second))
+    y = w.tensor(str(layer), shape, *_type(layer, zeros[1], result))
+    w.op(layer.kind, [x, other], [y], **(fused if layer.kind in ("ADD", "MUL") else {}))
     return y
 
 
@@ -605,29 +647,34 @@ def _unary(w: Writer, layer: CostLayer, x: int, shape: tuple[int, ...]) -> int:
         "MEAN": [1, 2],
         **dict.fromkeys(REDUCED, [1, 2] if layer.outputs > 1 else [len(shape) - 1]),
         "PAD": [[0, 0], [1, 1], [1, 2], [0, 0]],
-        "TRANSPOSE": [0, 3, 1, 2],
+        "TRANSPOSE": [0, 2, 1, 3] if layer.turned else [0, 3, 1, 2],
         "RESIZE_NEAREST_NEIGHBOR": [2 * high, 2 * wide],
         "RESIZE_BILINEAR": [2 * high, 2 * wide],
     }
+    more = layer.outputs - channels if layer.outputs > channels else channels
     shapes = {
         "MEAN": (1, channels),
         **dict.fromkeys(REDUCED, (1, channels) if layer.outputs > 1 else shape[:-1]),
         "PAD": (1, high + 2, wide + 3, channels),
-        "TRANSPOSE": (1, channels, high, wide),
+        "TRANSPOSE": (1, wide, high, channels) if layer.turned else (1, channels, high, wide),
         "RESIZE_NEAREST_NEIGHBOR": (1, 2 * high, 2 * wide, channels),
         "RESIZE_BILINEAR": (1, 2 * high, 2 * wide, channels),
-        "CONCATENATION": (1, high, wide, 2 * channels),
+        "CONCATENATION": (1, 2 * high, wide, channels) if layer.repeated else (1, high, wide, channels + more),
+        "SLICE": (1, high, wide, layer.outputs),
     }
     given = [x] + ([w.const("how", np.array(constants[layer.kind], np.int32))] if layer.kind in constants else [])
-    given += [w.input("z", shape, *_type(layer, -128, 0.05))] if layer.kind == "CONCATENATION" else []
-    scale = {"LOGISTIC": 1 / 256, "SOFTMAX": 1 / 256, "QUANTIZE": 0.07, "L2_NORMALIZATION": 1 / 128}.get(
-        layer.kind, 0.05
-    )
+    if layer.kind == "CONCATENATION":
+        given.append(w.input("z", shape if layer.repeated else (*shape[:-1], more), *_type(layer, -128, 0.05)))
+    if layer.kind == "SLICE":
+        begin = (0, 0, 0, channels - layer.outputs)
+        given += [w.const(name, np.array(x, np.int32)) for name, x in (("begin", begin), ("size", shapes["SLICE"]))]
+    scales = {"LOGISTIC": 1 / 256, "SOFTMAX": 1 / 256, "QUANTIZE": 0.07, "L2_NORMALIZATION": 1 / 128}
+    scale = scales.get(layer.kind, 0.05)
     types = {"DEQUANTIZE": "float32", "QUANTIZE": "int8"}
     zero = {"L2_NORMALIZATION": 0, "REDUCE_MAX": layer.zero}.get(layer.kind, -128)
     out = _type(replace(layer, dtype=types.get(layer.kind, layer.dtype)), zero, scale)
     y = w.tensor(str(layer), shapes.get(layer.kind, shape), *out)
-    options: dict[str, Any] = {"axis": 3} if layer.kind == "CONCATENATION" else {}
+    options: dict[str, Any] = {"axis": 1 if layer.repeated else 3} if layer.kind == "CONCATENATION" else {}
     w.op(layer.kind, given, [y], **options)
     return y
 

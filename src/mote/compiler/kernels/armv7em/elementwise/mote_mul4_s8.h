@@ -95,6 +95,8 @@ static inline void mote_mul4_s8(const mote_mul4_s8_t *p, const int8_t *a, const 
 #endif
 }
 
+#define MOTE_MUL4_COPIES 64 /* of an operand that is the same for all elements of a run */
+
 static inline void mote_mul4_rows_s8(const mote_mul4_rows_s8_t *p, const int8_t *a, const int8_t *b, int8_t *out,
                                      int32_t lo, int32_t hi) {
     const mote_broadcast_t *walk = &p->walk;
@@ -106,10 +108,10 @@ static inline void mote_mul4_rows_s8(const mote_mul4_rows_s8_t *p, const int8_t 
 #if MOTE_HELIUM
             mote_helium_mul_by(from, b[at.b], out, walk->run, &p->mul4.a_zero);
 #else
-            const mote_mul4_s8_t q = p->mul4;
-            const int32_t y = b[at.b];
-            for (int32_t i = 0; i < walk->run; i++) {
-                out[i] = mote_mul4_one(&q, from[i], y);
+            int8_t copies[MOTE_MUL4_COPIES];
+            memset(copies, b[at.b], MOTE_MUL4_COPIES);
+            for (int32_t i = 0; i < walk->run; i += MOTE_MUL4_COPIES) {
+                mote_mul4_s8(&p->mul4, from + i, copies, out + i, mote_min(walk->run - i, MOTE_MUL4_COPIES));
             }
 #endif
         }

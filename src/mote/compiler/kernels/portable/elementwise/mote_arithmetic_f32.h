@@ -48,9 +48,28 @@ static inline void mote_add_rows_f32(const mote_add_rows_f32_t *p, const float *
     }
 }
 
+#define MOTE_PRODUCT_COPIES 16
+
+/* Products with one number, of which so many copies are made: of the elements that fill fours, if these are many. */
+static inline int32_t mote_fours_product_by(const float *a, float b, float *out, int32_t n, float low, float high) {
+    float copies[MOTE_PRODUCT_COPIES];
+    int32_t done = 0, last = MOTE_PRODUCT_COPIES;
+    if (n < MOTE_PRODUCT_COPIES) {
+        return 0;
+    }
+    for (int32_t i = 0; i < MOTE_PRODUCT_COPIES; i++) {
+        copies[i] = b;
+    }
+    for (; last == MOTE_PRODUCT_COPIES; done += last) {
+        last = mote_fours_product(a + done, copies, out + done, mote_min(n - done, MOTE_PRODUCT_COPIES), low, high);
+    }
+    return done;
+}
+
 static inline void mote_mul_run_f32(const mote_mul_f32_t *p, const float *a, const float *b, int32_t b_step, float *out,
                                     int32_t n) {
-    int32_t i = b_step == 1 ? mote_fours_product(a, b, out, n, p->low, p->high) : 0;
+    int32_t i = b_step == 1 ? mote_fours_product(a, b, out, n, p->low, p->high)
+                            : mote_fours_product_by(a, *b, out, n, p->low, p->high);
     for (; i < n; i++) {
         out[i] = mote_clamp_f32(a[i] * b[i * b_step], p->low, p->high);
     }

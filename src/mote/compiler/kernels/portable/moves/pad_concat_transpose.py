@@ -5,13 +5,13 @@ Elements are copied as bytes, whatever their type.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
 
 from mote.compiler.kernels.contract import (
     ANY_TYPE,
-    OTHER,
     Call,
     Entry,
     Instance,
@@ -22,8 +22,9 @@ from mote.compiler.kernels.contract import (
     Structs,
     View,
 )
-from mote.compiler.kernels.pack.moves import BY_ROWS, fill_params, move_params
+from mote.compiler.kernels.pack.moves import BY_ROWS, Work, fill_params, move_params, move_work, moved, moving, run_work
 from mote.ir.graph import Tensor
+from mote.ir.graph.rows import row_count
 from mote.ir.ops.moves.pad_concat_transpose import CopySpan, Join, Pad, RowCopy, Transpose, merge, span_loops, steps
 from mote.ir.ops.moves.slice import Slice
 
@@ -75,8 +76,30 @@ def _join(view: View) -> Packed | Refusal:
     }
     instances = (_join_instance(count),)
     operands = tuple(range(count))
-    name = f"join_{count}"
-    return Packed(name, params, Entry(Call.ROWS, operands=operands, row="join_row", moves=True), instances=instances)
+    work = sum((_part_work(c, width) for c in copies), _fill_work(view, copies, elements * width))
+    work["row"] = row_count(view.output.shape)
+    entry = Entry(Call.ROWS, operands=operands, row="join_row", moves=True)
+    return Packed(f"join_{count}", params, entry, price=moving("join", work), instances=instances)
+
+
+def _part_work(copy: RowCopy, width: int) -> Work:
+    """The work of one row-by-row copy in all rows of all images."""
+    *_, in_row, in_start, out_start, lines, line_in, line_out, items, item_in, item_out, run = _part(copy, width)
+    times = copy.images * copy.rows.count
+    out_row = copy.columns.total * copy.channels.total * width
+    places = (in_row, out_row, in_start, out_start, run, line_in, line_out, item_in, item_out)
+    aligned = all(place % 4 == 0 for place in places)
+    return Counter(step=times * lines) + run_work(times * lines * items, run, aligned)
+
+
+def _fill_work(view: View, copies: Sequence[RowCopy], row: int) -> Work:
+    """The bytes that PAD fills in all rows, of `row` bytes: without what a copy in one piece covers."""
+    if not isinstance(view.op, Pad):
+        return Counter()
+    copy = copies[0]
+    *_, lines, _, _, items, _, _, run = _part(copy, _width(view.output))
+    covered = copy.rows.count * run if lines * items == 1 else 0
+    return Counter(filled=copy.images * (copy.rows.total * row - covered))
 
 
 def _join_instance(count: int) -> Instance:
@@ -93,23 +116,24 @@ def _pad(view: View) -> Packed | Refusal:
     if op.row_copies(view.graph) is not None:
         return BY_ROWS
     move = _span_params(op.spans(view.graph)[0], _width(view.output))
-    return Packed("pad", {"fill": _padding(view, view.output.size), "move": move})
+    work = Counter(filled=view.output.nbytes) + move_work(move)
+    return Packed("pad", {"fill": _padding(view, view.output.size), "move": move}, price=moving("move", work))
 
 
 def _slice(view: View) -> Packed | Refusal:
     op = view.the(Slice)
     if op.row_copies(view.graph) is not None:
         return BY_ROWS
-    return Packed("move", _span_params(op.spans(view.graph)[0], _width(view.output)))
+    return moved(_span_params(op.spans(view.graph)[0], _width(view.output)))
 
 
 def _transpose(view: View) -> Packed:
-    return Packed("move", move_params(view.the(Transpose).loops(view.graph), _width(view.output)))
+    return moved(move_params(view.the(Transpose).loops(view.graph), _width(view.output)))
 
 
 KERNELS = (
-    Kernel("join", (Join,), ANY_TYPE, _join, header="join", costs=OTHER),
-    Kernel("pad", (Pad,), ANY_TYPE, _pad, header="move", costs=OTHER),
-    Kernel("move", (Slice,), ANY_TYPE, _slice, costs=OTHER),
-    Kernel("move", (Transpose,), ANY_TYPE, _transpose, costs=OTHER),
+    Kernel("join", (Join,), ANY_TYPE, _join, header="join"),
+    Kernel("pad", (Pad,), ANY_TYPE, _pad, header="move", costs="move"),
+    Kernel("move", (Slice,), ANY_TYPE, _slice),
+    Kernel("move", (Transpose,), ANY_TYPE, _transpose),
 )

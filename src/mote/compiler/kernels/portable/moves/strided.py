@@ -3,13 +3,14 @@ would need too many input rows."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from math import prod
 
 import numpy as np
 
-from mote.compiler.kernels.contract import ANY_TYPE, OTHER, Call, Entry, Kernel, Packed, Params, Refusal, Structs, View
-from mote.compiler.kernels.pack.moves import BY_ROWS, move_params
+from mote.compiler.kernels.contract import ANY_TYPE, Call, Entry, Kernel, Packed, Params, Refusal, Structs, View
+from mote.compiler.kernels.pack.moves import BY_ROWS, move_params, move_work, moved, moving
 from mote.ir.ops.moves.strided import Digit, RowWalk, StridedOp
 
 
@@ -20,6 +21,7 @@ def _walk(view: View) -> Packed | Refusal:
     width = view.output.dtype.itemsize
     digits = _merged(walk)
     steps = [(n, step * width, walk.split(step)[1] * width) for n, step in digits]
+    move = move_params([(n, i * width, o * width) for n, i, o in walk.inner], width)
     params: Params = {
         "digits": len(steps),
         "digit": Structs("mote_digit_t", np.array(steps or [(1, 0, 0)], np.int64)),
@@ -29,9 +31,11 @@ def _walk(view: View) -> Packed | Refusal:
         "taps": walk.taps,
         "tap_in": walk.spread * walk.row * width,
         "tap_out": walk.tap_step * width,
-        "move": move_params([(n, i * width, o * width) for n, i, o in walk.inner], width),
+        "move": move,
     }
-    return Packed("strides", params, Entry(Call.ROWS, row="strides_row", row_index=True, moves=True))
+    rows = prod(n for n, _ in walk.digits)
+    entry = Entry(Call.ROWS, row="strides_row", row_index=True, moves=True)
+    return Packed("strides", params, entry, price=moving("move", move_work(move, rows * walk.taps) + Counter(row=rows)))
 
 
 def _merged(walk: RowWalk) -> Sequence[Digit]:
@@ -51,10 +55,10 @@ def _move(view: View) -> Packed | Refusal:
     op, width = view.the(StridedOp), view.output.dtype.itemsize
     if op.row_walk(view.graph) is not None:
         return BY_ROWS
-    return Packed("move", move_params(op.loops(view.graph), width, op.start(view.graph) * width))
+    return moved(move_params(op.loops(view.graph), width, op.start(view.graph) * width))
 
 
 KERNELS = (
-    Kernel("strides", (StridedOp,), ANY_TYPE, _walk, header="strides", costs=OTHER),
-    Kernel("move", (StridedOp,), ANY_TYPE, _move, costs=OTHER),
+    Kernel("strides", (StridedOp,), ANY_TYPE, _walk, header="strides", costs="move"),
+    Kernel("move", (StridedOp,), ANY_TYPE, _move),
 )
