@@ -83,7 +83,7 @@ class CostLayer:
     @property
     def nbytes(self) -> int:
         """Bytes of its inputs and outputs."""
-        operands = 2 if self.kind in ("ADD", "MUL") else 1
+        operands = 2 if self.kind in PAIRS else 1
         values = operands * prod(self.size) * self.inputs + prod(self.spatial) * self.outputs
         if self.kind == "BATCH_MATMUL":
             values += self.size[0] * self.inputs * self.outputs
@@ -198,6 +198,7 @@ SMALL_POOL: list[Pool] = [
     ((10, 6), 6, (3, 2), 1),
 ]
 IMAGES = [((12, 12), 16), ((5, 5), 40), ((20, 20), 6), ((1, 1), 64), ((3, 30), 12)]
+MORE_IMAGES = [*IMAGES, ((16, 16), 32), ((8, 8), 16), ((2, 2), 100), ((1, 1), 17), ((6, 10), 30)]
 SMALL_IMAGES = [((4, 4), 16), ((8, 6), 5), ((1, 1), 40), ((2, 12), 10)]
 """Shapes for element-wise and data movement operators."""
 ANY = ("LOGISTIC", "QUANTIZE", "DEQUANTIZE", "MEAN", "PAD", "TRANSPOSE", "CONCATENATION", "RESIZE_NEAREST_NEIGHBOR",
@@ -226,6 +227,8 @@ FLOAT_CONNECTED = [(1, 128, 32), (1, 64, 12), (10, 32, 24), (1, 37, 41), (1, 300
 """Small float layers, since a multiplication takes hundreds of cycles without an FPU."""
 WIDE = ("ADD", "MUL", "LOGISTIC", "QUANTIZE")
 """Operators that are also measured with int16 activations."""
+PAIRS = ("ADD", "MUL", "MAXIMUM", "SQUARED_DIFFERENCE")
+"""Functions of two tensors."""
 TRANSPOSED = [((6, 6), 8, 16, (3, 3), 2), ((5, 5), 24, 8, (2, 2), 2), ((8, 8), 12, 12, (3, 3), 1)]
 
 ZEROS = {
@@ -373,7 +376,20 @@ def _one_kernel(pool: Sequence[Pool] = POOL, images: Sequence[Image] = IMAGES) -
     gathered += [CostLayer("SOFTMAX", (1, vectors), n, n) for vectors, n in VECTORS]
     gathered += [CostLayer("TRANSPOSE_CONV", *shape) for shape in TRANSPOSED]
     gathered += _products(PRODUCTS)
-    return [*gathered, *_floats(), *_wide(), *_packed()]
+    return [*gathered, *_floats(), *_wide(), *_packed(), *_pairs(images)]
+
+
+def _pairs(images: Sequence[Image]) -> list[CostLayer]:
+    """Functions of two tensors, or of one and a vector for each pixel, other than sums and products of int8."""
+    kinds = [("MAXIMUM", dtype) for dtype in ("int8", "int16", "float32")] + [("SQUARED_DIFFERENCE", "int8")]
+    kinds += [(kind, dtype) for kind in ("ADD", "MUL") for dtype in ("int16", "float32")]
+    return [
+        CostLayer(kind, size, channels, channels, dtype=dtype, repeated=repeated)
+        for kind, dtype in kinds
+        for size, channels in (MORE_IMAGES if images is IMAGES else images)
+        for repeated in (False, True)
+        if repeated or kind not in ("ADD", "MUL")
+    ]
 
 
 def _products(sizes: Sequence[tuple[int, int, int, int]]) -> list[CostLayer]:
@@ -484,7 +500,7 @@ def _add(w: Writer, layer: CostLayer) -> None:
         x = _weighted(w, CostLayer("CONV_2D", layer.size, layer.before, layer.inputs), x)
     if layer.kind == "BATCH_MATMUL":
         y = _product(w, layer, x)
-    elif layer.kind in ("ADD", "MUL"):
+    elif layer.kind in PAIRS:
         y = _arithmetic(w, layer, x, shape)
     elif layer.kind in POOLS:
         y = w.tensor(str(layer), (1, *layer.spatial, layer.outputs), *_type(layer, -128, 0.05))
@@ -517,9 +533,13 @@ def _product(w: Writer, layer: CostLayer, x: int) -> int:
 
 
 def _arithmetic(w: Writer, layer: CostLayer, x: int, shape: tuple[int, ...]) -> int:
-    other = w.input("z", shape[-1:] if layer.repeated else shape, *_type(layer, -20, layer.scales[1]))
-    y = w.tensor(str(layer), shape, *_type(layer, -10, layer.scales[2]))
-    w.op(layer.kind, [x, other], [y], fused_activation_function="RELU" if layer.clamped else "NONE")
+    first, second, result = layer.scales
+    zeros, fused = (-20, -10), {"fused_activation_function": "RELU" if layer.clamped else "NONE"}
+    if layer.kind == "MAXIMUM":  # of numbers that mean the same
+        second, result, zeros = first, first, (layer.zero, layer.zero)
+    other = w.input("z", shape[-1:] if layer.repeated else shape, *_type(layer, zeros[0], second))
+    y = w.tensor(str(layer), shape, *_type(layer, zeros[1], result))
+    w.op(layer.kind, [x, other], [y], **(fused if layer.kind in ("ADD", "MUL") else {}))
     return y
 
 

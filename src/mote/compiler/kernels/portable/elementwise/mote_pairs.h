@@ -15,22 +15,13 @@ typedef struct {
     int32_t unused;
 } mote_nothing_t;
 
-/* The kernels mote_NAME, of tensors of one shape, and mote_NAME_rows. `of(p, a, b)` is what becomes of elements
- * of the types `one` and `other`, of type `to`; `p` points to parameters of type `params`. */
-#define MOTE_PAIRS(name, params, one, other, to, of) \
+/* The kernels mote_NAME, of tensors of one shape, and mote_NAME_rows, made of mote_NAME_run. */
+#define MOTE_PAIRS_KERNELS(name, params, one, other, to) \
     typedef params mote_##name##_t; \
     typedef struct { \
         mote_pairs_t pairs; \
         params each; \
     } mote_##name##_rows_t; \
-    static inline void mote_##name##_run(const params *p, const one *a, int32_t a_step, const other *b, \
-                                         int32_t b_step, to *out, int32_t n) { \
-        const params q = *p; /* a copy cannot change under the stores to out */ \
-        (void)q; \
-        for (; n > 0; n--, a += a_step, b += b_step) { \
-            *out++ = (to)of(&q, *a, *b); \
-        } \
-    } \
     MOTE_UNUSED static inline void mote_##name(const params *p, const one *a, const other *b, to *out, int32_t n) { \
         mote_##name##_run(p, a, 1, b, 1, out, n); \
     } \
@@ -41,6 +32,19 @@ typedef struct {
             mote_##name##_run(&p->each, a + at.a, p->pairs.a_step, b + at.b, walk->b_step, out, walk->run); \
         } \
     }
+
+/* `of(p, a, b)` is what becomes of elements of the types `one` and `other`, of type `to`; `p` points to parameters of
+ * type `params`. */
+#define MOTE_PAIRS(name, params, one, other, to, of) \
+    static inline void mote_##name##_run(const params *p, const one *a, int32_t a_step, const other *b, \
+                                         int32_t b_step, to *out, int32_t n) { \
+        const params q = *p; /* a copy cannot change under the stores to out */ \
+        (void)q; \
+        for (; n > 0; n--, a += a_step, b += b_step) { \
+            *out++ = (to)of(&q, *a, *b); \
+        } \
+    } \
+    MOTE_PAIRS_KERNELS(name, params, one, other, to)
 
 /* What needs no parameters, nor more than one expression. */
 #define MOTE_MAXIMUM(p, a, b) ((a) > (b) ? (a) : (b))
