@@ -3,7 +3,7 @@ C that computes the same."""
 
 from mote.compiler.kernels.helium import arithmetic
 from mote.compiler.kernels.helium.depthwise import depthwise_channels, depthwise_taps, pool
-from mote.compiler.kernels.helium.elementwise import pairs
+from mote.compiler.kernels.helium.elementwise import functions, pairs
 from mote.compiler.kernels.helium.gemm import gemm4, grouped4, matmul_vectors
 from mote.compiler.kernels.helium.half import layers as half_layers
 from mote.compiler.kernels.helium.int16 import blocks, fully_connected8
@@ -18,6 +18,7 @@ KERNELS = (
     *matmul_vectors.KERNELS,
     *arithmetic.KERNELS,
     *pairs.KERNELS,
+    *functions.KERNELS,
     *pool.KERNELS,
     *depthwise_channels.KERNELS,
     *blocks.KERNELS,
