@@ -29,9 +29,21 @@ static inline void mote_join_part(const mote_part_t *m, const int8_t *row, int8_
     }
 }
 
+/* What no part gives of a row, of which the first one is there or not. If that is all in one piece, only what lies around
+ * it. */
+static inline void mote_join_fill(const mote_join_t *p, int there, int8_t *out) {
+    const mote_part_t *const m = p->part;
+    if (p->fill.bytes > 0 && p->parts == 1 && there && m->lines == 1 && m->items == 1) {
+        mote_fill_between(&p->fill, out, 0, m->out_start);
+        mote_fill_between(&p->fill, out, m->out_start + m->run, p->fill.bytes);
+    } else {
+        mote_fill(&p->fill, out);
+    }
+}
+
 /* One output row from one row of each input, NULL where an input has no part in it. */
 static inline void mote_join_row(const mote_join_t *p, const int8_t *const *rows, int8_t *out) {
-    mote_fill(&p->fill, out);
+    mote_join_fill(p, rows[0] != NULL, out);
     for (int32_t i = 0; i < p->parts; i++) {
         if (rows[i] != NULL) {
             mote_join_part(p->part + i, rows[i], out);
@@ -43,11 +55,13 @@ static inline void mote_join(const mote_join_t *p, const int8_t *const *in, int8
     for (int32_t y = lo; y < hi; y++) {
         const int32_t image = y / p->out_rows;
         int8_t *to = out + y * p->out_stride;
-        mote_fill(&p->fill, to);
         for (int32_t i = 0; i < p->parts; i++) {
             const mote_part_t *m = p->part + i;
-            const int32_t row = m->first + (y - image * p->out_rows) * m->step;
-            if (row >= 0 && row < m->rows) {
+            const int32_t row = m->first + (y - image * p->out_rows) * m->step, there = row >= 0 && row < m->rows;
+            if (i == 0) {
+                mote_join_fill(p, there, to);
+            }
+            if (there) {
                 mote_join_part(m, in[i] + (image * m->rows + row) * m->stride, to);
             }
         }

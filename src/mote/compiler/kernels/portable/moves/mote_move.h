@@ -7,34 +7,9 @@
 #define MOTE_MOVE_H
 
 #include "mote_common.h"
+#include "mote_move_items.h"
 
 #define MOTE_MOVE_AXES 6
-
-/* Copy `items` runs. The size of an element is spelled out so that the compiler makes it a load and a store. */
-static inline void mote_move_items(const int8_t *in, int8_t *out, int32_t items, int32_t in_step, int32_t out_step,
-                                   int32_t run) {
-    switch (run) {
-    case 1:
-        for (int32_t i = 0; i < items; i++) {
-            out[i * out_step] = in[i * in_step];
-        }
-        break;
-    case 2:
-        for (int32_t i = 0; i < items; i++) {
-            memcpy(out + i * out_step, in + i * in_step, 2);
-        }
-        break;
-    case 4:
-        for (int32_t i = 0; i < items; i++) {
-            memcpy(out + i * out_step, in + i * in_step, 4);
-        }
-        break;
-    default:
-        for (int32_t i = 0; i < items; i++) {
-            memcpy(out + i * out_step, in + i * in_step, (size_t)run);
-        }
-    }
-}
 
 typedef struct {
     int32_t size, in_step, out_step;
@@ -47,15 +22,38 @@ typedef struct {
     const mote_move_axis_t *axis;
 } mote_move_t;
 
+/* The axis along which the input's elements are side by side, if the last one is that of the output: rows become columns.
+ * Else the last one. */
+static inline int32_t mote_move_across(const mote_move_t *p) {
+    const int32_t last = p->axes - 1;
+    if (p->run <= 4 && p->axis[last].out_step == p->run) {
+        for (int32_t a = 0; a < last; a++) {
+            if (p->axis[a].in_step == p->run) {
+                return a;
+            }
+        }
+    }
+    return last;
+}
+
 static inline void mote_move(const mote_move_t *p, const void *in, void *out) {
     const mote_move_axis_t *const last = p->axis + p->axes - 1;
+    const int32_t across = mote_move_across(p);
     int32_t at[MOTE_MOVE_AXES] = {0};
     int32_t from = p->in_start, to = p->out_start, a;
     MOTE_UNRELATED(out);
     do {
-        mote_move_items((const int8_t *)in + from, (int8_t *)out + to, last->size, last->in_step, last->out_step,
-                        p->run);
+        if (across < p->axes - 1) {
+            mote_turn_items((const int8_t *)in + from, (int8_t *)out + to, last->size, p->axis[across].size,
+                            last->in_step, p->axis[across].out_step, p->run);
+        } else {
+            mote_move_items((const int8_t *)in + from, (int8_t *)out + to, last->size, last->in_step, last->out_step,
+                            p->run);
+        }
         for (a = p->axes - 2; a >= 0; a--) { /* count on the other axes, the inner ones fastest */
+            if (a == across) {
+                continue;
+            }
             from += p->axis[a].in_step;
             to += p->axis[a].out_step;
             if (++at[a] < p->axis[a].size) {
@@ -74,15 +72,17 @@ typedef struct {
     const int8_t *value;
 } mote_fill_t;
 
-static inline void mote_fill(const mote_fill_t *f, int8_t *out) {
+static inline void mote_fill_between(const mote_fill_t *f, int8_t *out, int32_t from, int32_t to) {
     if (f->width == 1) {
-        memset(out, f->value[0], (size_t)f->bytes);
+        mote_fill_bytes(out + from, f->value[0], to - from);
         return;
     }
-    for (int32_t i = 0; i < f->bytes; i += f->width) {
-        memcpy(out + i, f->value, (size_t)f->width);
+    for (; from < to; from += f->width) {
+        memcpy(out + from, f->value, (size_t)f->width);
     }
 }
+
+static inline void mote_fill(const mote_fill_t *f, int8_t *out) { mote_fill_between(f, out, 0, f->bytes); }
 
 /* Padding over any axes: the whole output is filled, then the input is copied into it. */
 typedef struct {
