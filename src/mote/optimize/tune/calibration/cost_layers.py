@@ -227,6 +227,8 @@ FLOAT_CONNECTED = [(1, 128, 32), (1, 64, 12), (10, 32, 24), (1, 37, 41), (1, 300
 """Small float layers, since a multiplication takes hundreds of cycles without an FPU."""
 WIDE = ("ADD", "MUL", "LOGISTIC", "QUANTIZE")
 """Operators that are also measured with int16 activations."""
+MOVES = ("PAD", "TRANSPOSE", "CONCATENATION")
+FUNCTIONS = ("LOGISTIC", "TANH", "EXP", "GELU", "HARD_SWISH", "RELU", "LEAKY_RELU")
 PAIRS = ("ADD", "MUL", "MAXIMUM", "SQUARED_DIFFERENCE")
 """Functions of two tensors."""
 TRANSPOSED = [((6, 6), 8, 16, (3, 3), 2), ((5, 5), 24, 8, (2, 2), 2), ((8, 8), 12, 12, (3, 3), 1)]
@@ -376,7 +378,7 @@ def _one_kernel(pool: Sequence[Pool] = POOL, images: Sequence[Image] = IMAGES) -
     gathered += [CostLayer("SOFTMAX", (1, vectors), n, n) for vectors, n in VECTORS]
     gathered += [CostLayer("TRANSPOSE_CONV", *shape) for shape in TRANSPOSED]
     gathered += _products(PRODUCTS)
-    return [*gathered, *_floats(), *_wide(), *_packed(), *_pairs(images)]
+    return [*gathered, *_floats(), *_wide(), *_packed(), *_pairs(images), *_moves(images), *_functions(images)]
 
 
 def _pairs(images: Sequence[Image]) -> list[CostLayer]:
@@ -389,6 +391,28 @@ def _pairs(images: Sequence[Image]) -> list[CostLayer]:
         for size, channels in (MORE_IMAGES if images is IMAGES else images)
         for repeated in (False, True)
         if repeated or kind not in ("ADD", "MUL")
+    ]
+
+
+def _moves(images: Sequence[Image]) -> list[CostLayer]:
+    """Data movement of any element size."""
+    types = [(dtype, images) for dtype in ("int16", "float32")]
+    more = [("int8", MORE_IMAGES[len(images) :])] if images is IMAGES else []
+    return [
+        CostLayer(kind, size, channels, channels, dtype=dtype)
+        for dtype, sizes in (*types, *more)
+        for kind in MOVES
+        for size, channels in (MORE_IMAGES if sizes is IMAGES else sizes)
+    ]
+
+
+def _functions(images: Sequence[Image]) -> list[CostLayer]:
+    """Functions of one tensor that are computed."""
+    kinds = [(kind, "float32") for kind in FUNCTIONS] + [("TANH", "int16"), ("EXP", "int16")]
+    return [
+        CostLayer(kind, size, channels, channels, dtype=dtype)
+        for kind, dtype in kinds
+        for size, channels in (MORE_IMAGES if images is IMAGES else images)
     ]
 
 
@@ -573,11 +597,12 @@ def _unary(w: Writer, layer: CostLayer, x: int, shape: tuple[int, ...]) -> int:
     }
     given = [x] + ([w.const("how", np.array(constants[layer.kind], np.int32))] if layer.kind in constants else [])
     given += [w.input("z", shape, *_type(layer, -128, 0.05))] if layer.kind == "CONCATENATION" else []
-    scale = {"LOGISTIC": 1 / 256, "SOFTMAX": 1 / 256, "QUANTIZE": 0.07}.get(layer.kind, 0.05)
+    scale = {"LOGISTIC": 1 / 256, "TANH": 1 / 256, "SOFTMAX": 1 / 256, "QUANTIZE": 0.07}.get(layer.kind, 0.05)
     types = {"DEQUANTIZE": "float32", "QUANTIZE": "int8"}
     out = _type(replace(layer, dtype=types.get(layer.kind, layer.dtype)), -128, scale)
     y = w.tensor(str(layer), shapes.get(layer.kind, shape), *out)
-    options: dict[str, Any] = {"axis": 3} if layer.kind == "CONCATENATION" else {}
+    attributes: dict[str, dict[str, Any]] = {"CONCATENATION": {"axis": 3}, "LEAKY_RELU": {"alpha": 0.1}}
+    options = attributes.get(layer.kind, {})
     w.op(layer.kind, given, [y], **options)
     return y
 
