@@ -312,7 +312,8 @@ class Price:
     """For code of an external generator: the functions that it calls, each with its estimated code bytes. Several
     layers may share them."""
     work: float = 0.0
-    """For kernels of the SIGNAL family: estimated cycles on a Cortex-M4. Cost tables scale them for other cores."""
+    """Estimated cycles, which cost tables scale: on a Cortex-M4 for kernels of the SIGNAL family, otherwise for
+    kernels whose work no feature describes. 0: the table has costs of features."""
 
 
 @dataclass(frozen=True, eq=False)
