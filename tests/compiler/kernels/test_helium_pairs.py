@@ -1,5 +1,5 @@
-"""Functions of two tensors with vectors: maxima and minima, int16 sums and products, squares of differences. Any shapes,
-scales and zero points, on an emulated Cortex-M55, and the portable twins under the sanitizers."""
+"""Functions of two tensors with vectors: maxima and minima, int16 sums and products, squares of differences. Any
+shapes, scales and zero points, on an emulated Cortex-M55, and the portable twins under the sanitizers."""
 
 from __future__ import annotations
 

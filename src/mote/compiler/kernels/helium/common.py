@@ -1,5 +1,5 @@
-"""Constants that all Helium kernels share: the required core feature and a common reason for refusing a layer, and portable
-kernels whose loops are primitives with vectors."""
+"""What Helium kernels share: the required core features, a common reason for refusing a layer, and portable kernels
+whose loops are primitives with vectors."""
 
 from __future__ import annotations
 
@@ -20,4 +20,5 @@ def vectorized(kernel: Kernel, isa: frozenset[str] = HELIUM, costs: str = "") ->
         return packed if isinstance(packed, Refusal) else replace(packed, beats=(*packed.beats, kernel.name))
 
     name = f"{kernel.name}_helium"
-    return replace(kernel, name=name, pack=pack, isa=isa, tuned=False, costs=costs or name)
+    header = kernel.header or kernel.name
+    return replace(kernel, name=name, pack=pack, header=header, isa=isa, tuned=False, costs=costs or name)

@@ -191,6 +191,12 @@ POOL: list[Pool] = [
     ((12, 12), 16, (2, 2), 2), ((24, 24), 8, (3, 3), 2), ((10, 10), 24, (3, 3), 1), ((7, 7), 48, (7, 7), 1),
     ((25, 5), 64, (25, 5), 1), ((4, 4), 128, (4, 4), 1), ((16, 16), 6, (2, 2), 2),
 ]  # fmt: skip
+WINDOWED_POOL: list[Pool] = [
+    ((16, 16), 32, (2, 2), 2), ((16, 16), 32, (3, 3), 2), ((16, 16), 32, (3, 3), 1), ((9, 9), 24, (3, 3), 1),
+    ((12, 10), 16, (2, 2), 1), ((5, 5), 40, (2, 2), 2), ((7, 7), 17, (3, 3), 2), ((24, 24), 16, (2, 2), 2),
+    ((4, 4), 100, (3, 3), 1), ((8, 8), 64, (3, 3), 1),
+]  # fmt: skip
+"""Pools over small windows of many channels."""
 SMALL_POOL: list[Pool] = [
     ((8, 8), 8, (2, 2), 2),
     ((9, 9), 4, (3, 3), 2),
@@ -378,7 +384,17 @@ def _one_kernel(pool: Sequence[Pool] = POOL, images: Sequence[Image] = IMAGES) -
     gathered += [CostLayer("SOFTMAX", (1, vectors), n, n) for vectors, n in VECTORS]
     gathered += [CostLayer("TRANSPOSE_CONV", *shape) for shape in TRANSPOSED]
     gathered += _products(PRODUCTS)
-    return [*gathered, *_floats(), *_wide(), *_packed(), *_pairs(images), *_moves(images), *_functions(images)]
+    return [
+        *gathered,
+        *_floats(),
+        *_wide(),
+        *_packed(),
+        *_pairs(images),
+        *_moves(images),
+        *_functions(images),
+        *_resizes(images),
+        *_pools(images),
+    ]
 
 
 def _pairs(images: Sequence[Image]) -> list[CostLayer]:
@@ -403,6 +419,25 @@ def _moves(images: Sequence[Image]) -> list[CostLayer]:
         for dtype, sizes in (*types, *more)
         for kind in MOVES
         for size, channels in (MORE_IMAGES if sizes is IMAGES else sizes)
+    ]
+
+
+def _resizes(images: Sequence[Image]) -> list[CostLayer]:
+    kinds = [
+        ("RESIZE_NEAREST_NEIGHBOR", "int16"),
+        ("RESIZE_NEAREST_NEIGHBOR", "float32"),
+        ("RESIZE_BILINEAR", "float32"),
+    ]
+    return [CostLayer(kind, size, n, n, dtype=dtype) for kind, dtype in kinds for size, n in images]
+
+
+def _pools(images: Sequence[Image]) -> list[CostLayer]:
+    shapes = WINDOWED_POOL if images is IMAGES else SMALL_POOL
+    return [
+        CostLayer(kind, size, n, n, kernel, stride, dtype=dtype)
+        for dtype in ("int8", "int16", "float32")
+        for kind in POOLS
+        for size, n, kernel, stride in shapes
     ]
 
 

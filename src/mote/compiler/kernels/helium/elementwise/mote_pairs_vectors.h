@@ -29,7 +29,7 @@
                            "1:\n\t" loads work "vstr" letter "." bits " q2, [%[out]], #16\n\t" \
                            "letp lr, 1b\n" \
                            "2:\n\t" \
-                     : [a] "+r"(a), [b] "+r"(b), [out] "+r"(out) \
+                     : [a] "+&r"(a), [b] "+&r"(b), [out] "+&r"(out) \
                      : [n] "r"(n), [same] "r"(fixed) \
                      : "lr", "q0", "q1", "q2", "cc", "memory")
 

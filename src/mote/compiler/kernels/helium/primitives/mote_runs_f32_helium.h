@@ -187,7 +187,7 @@ MOTE_UNUSED static inline int mote_clamp_run_f32(const float *in, float *out, in
                      "vstrw.32 q0, [%[out]], #16\n\t"
                      "letp lr, 1b\n"
                      "2:\n\t"
-                     : [in] "+r"(in), [out] "+r"(out)
+                     : [in] "+&r"(in), [out] "+&r"(out)
                      : [low] "r"(low), [high] "r"(high), [n] "r"(n)
                      : "lr", "q0", "q2", "q3", "cc", "memory");
     return 1;
@@ -203,7 +203,7 @@ MOTE_UNUSED static inline int mote_leaky_run_f32(const float *in, float *out, in
                      "vstrw.32 q0, [%[out]], #16\n\t"
                      "letp lr, 1b\n"
                      "2:\n\t"
-                     : [in] "+r"(in), [out] "+r"(out)
+                     : [in] "+&r"(in), [out] "+&r"(out)
                      : [alpha] "r"(alpha), [n] "r"(n)
                      : "lr", "q0", "q1", "cc", "memory");
     return 1;

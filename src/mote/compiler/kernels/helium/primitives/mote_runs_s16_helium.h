@@ -24,7 +24,7 @@ MOTE_UNUSED static inline int mote_lut_run_s16(const int16_t *ends, const int16_
                      "vstrh.16 q0, [%[out]], #16\n\t"
                      "letp lr, 1b\n"
                      "2:\n\t"
-                     : [in] "+r"(in), [out] "+r"(out)
+                     : [in] "+&r"(in), [out] "+&r"(out)
                      : [ends] "r"(ends), [next] "r"(ends + 1), [n] "r"(n)
                      : "lr", "r12", "q0", "q1", "q2", "q3", "cc", "memory");
     return 1;
