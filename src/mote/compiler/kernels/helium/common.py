@@ -1,5 +1,5 @@
-"""Shared by Helium kernels: the required core features, a common reason for refusing a layer, and portable kernels whose
-loops are primitives with vectors."""
+"""Shared by Helium kernels: the required core features, a common reason for refusing a layer, and portable kernels
+whose loops are primitives with vectors."""
 
 from __future__ import annotations
 
