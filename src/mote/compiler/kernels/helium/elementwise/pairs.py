@@ -45,8 +45,9 @@ def _vectorized(kernel: Kernel) -> Kernel:
 
     types = Signature(kernel.types.inputs & TYPES, kernel.types.outputs & TYPES)
     isa = HELIUM_FLOAT if DType.FLOAT32 in types.inputs else HELIUM
+    costs = "extremes_32" if kernel.name.endswith("_f32") else "extremes_8" if run in EXTREMES else run
     name = f"{kernel.name}_helium"
-    return replace(kernel, name=name, types=types, pack=pack, header="pairs_vectors", isa=isa, costs=name)
+    return replace(kernel, name=name, types=types, pack=pack, header="pairs_vectors", isa=isa, costs=costs)
 
 
 KERNELS = tuple(_vectorized(kernel) for kernel in binary.KERNELS if kernel.name in RUNS)
