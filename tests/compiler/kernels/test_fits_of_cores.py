@@ -35,7 +35,7 @@ from tests.compiler.kernels import (
 )
 from tests.compiler.kernels.rooms import Case, GuardedRooms, Rooms, calls
 from tests.helpers.support import examples, fuzzed
-from tests.ir.ops.elementwise import test_arithmetic
+from tests.ir.ops.elementwise import pair_models, test_arithmetic
 from tests.ir.ops.matrix import test_batch_matmul
 from tests.ir.ops.training.integer import test_input_gradients as test_integer_gradients
 from tests.ir.ops.training.integer import test_steps as test_integer_steps
@@ -53,6 +53,15 @@ ELSEWHERE = frozenset(
         *("lstm_vectors", "lstm_norm_vectors", "lstm_stateless_vectors"),
         *("svdf_pairs", "svdf_state8_pairs", "add_helium"),
         *("learned_conv4x2", "planar_mask"),
+        *(
+            "logistic_f32_helium",
+            "tanh_f32_helium",
+            "relu_f32_helium",
+            "leaky_relu_f32_helium",
+            "hard_swish_f32_helium",
+        ),
+        *("exp_f32_helium", "gelu_f32_helium", "lut_s16_helium", "sigmoid_s16_helium", "join_helium", "move_helium"),
+        *("resize_nearest_helium", "resize_bilinear_f32_helium"),
         *(f"learned_{name}" for name in ("pointwise4", "conv4", "conv4_lean", "conv4_packed", "conv4_packed_lean")),
     }
 )
@@ -147,6 +156,28 @@ def models() -> Iterator[bytes]:
         *(test_batch_matmul.Config(batches=batches, sizes=s) for s in ((3, 21, 7), (2, 4, 3)))
     )
     yield test_pool.model([{"kind": kind, **POOL} for kind in ("AVERAGE_POOL_2D", "MAX_POOL_2D")])
+    for dtype in ("int8", "int16", "float32"):
+        small = {**POOL, "dtype": dtype, "zero_point": 0, "kernel": (3, 3)}
+        yield test_pool.model([{"kind": kind, **small} for kind in ("AVERAGE_POOL_2D", "MAX_POOL_2D")])
+    yield pairs()
+
+
+def pairs() -> bytes:
+    """Functions of two tensors that have vectors, of equal shapes and with one that is repeated."""
+    made = pair_models.Model()
+    scaled = [("ADD", "int16"), ("MUL", "int16"), ("SQUARED_DIFFERENCE", "int8"), ("SQUARED_DIFFERENCE", "int16")]
+    for kind, dtype in (
+        *scaled,
+        ("MAXIMUM", "int8"),
+        ("MINIMUM", "int8"),
+        ("MAXIMUM", "float32"),
+        ("MINIMUM", "float32"),
+    ):
+        scales = (0.02, 0.011, 0.03) if (kind, dtype) in scaled else None
+        options = {"pot_scale_int16": False} if kind == "ADD" else {}
+        for shapes in (((2, 3, 5), (2, 3, 5)), ((2, 3, 5), (5,))):
+            made.layer(pair_models.Config(kind, dtype, shapes, scales=scales, options=options))
+    return made.finish()
 
 
 def views(g: Graph) -> Iterator[View]:

@@ -57,8 +57,8 @@ static void fill(int32_t to, int32_t bytes) {
 }
 
 static void all(void) {
-    static const int32_t runs[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 12, 13, 16, 17, 20, 24, 31, 32, 36, 127,
-                                   128, 129, 132};
+    static const int32_t runs[] = {1,  2,  3,  4,  5,  6,  7,  8,  9,   11,  12,  13,
+                                   16, 17, 20, 24, 31, 32, 36, 64, 127, 128, 129, 132};
     static const int32_t more[] = {0, 1, 4, 7};
     for (int32_t i = 0; i < SPACE; i++) {
         m.in[i] = (int8_t)(i * 37 % 251 - 125);
@@ -88,7 +88,7 @@ static void all(void) {
     }
 }
 """
-CORES = ("host", "cortex-m4", "cortex-m3", "cortex-m0plus", "rv32imc")
+CORES = ("host", "cortex-m55", "cortex-m4", "cortex-m3", "cortex-m0plus", "rv32imc")
 
 
 @pytest.mark.parametrize("core", CORES)

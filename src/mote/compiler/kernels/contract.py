@@ -314,7 +314,8 @@ class Price:
     amounts: Mapping[str, float] = field(default_factory=dict)
     """For kernels made of others: work counts by cost feature, instead of those of the operator."""
     work: float = 0.0
-    """For kernels of the SIGNAL family: estimated cycles on a Cortex-M4. Cost tables scale them for other cores."""
+    """Estimated cycles, which cost tables scale: on a Cortex-M4 for kernels of the SIGNAL family, otherwise for
+    kernels whose work no feature describes. 0: the table has costs of features."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -231,7 +231,7 @@ def features(graph: Graph, op: Op, kernel: Packed, whole: bool) -> dict[str, flo
     single: products of leftover pixels in loops that take several pixels at once
     edge: rows of windows that hang over the left or right side of the image
     clipped: inputs inside the image under the windows counted by edge
-    work: cycles on a Cortex-M4, stated by kernels of the SIGNAL family
+    work: cycles that a kernel states itself, on a Cortex-M4 in the SIGNAL family
     step, element, gathered, turned, skewed, run, short, word, byte, long, far, filled: of kernels that move bytes
     symbol, expanded: decoded symbols, and weights decoded to memory, where weights are entropy-coded
     """
@@ -250,10 +250,10 @@ def _expanding(amounts: dict[str, float], coding: Coding) -> dict[str, float]:
 
 
 def _features(graph: Graph, op: Op, kernel: Packed, whole: bool) -> dict[str, float]:
-    if kernel.price.work:
-        return {"work": kernel.price.work}
     shape = op.output(graph).shape
     rows = row_count(shape)
+    if kernel.price.work:
+        return {"work": kernel.price.work, "row": rows}
     if kernel.price.amounts:
         return {"row": rows, "call": 1.0, **kernel.price.amounts}
     if isinstance(op, MatrixProduct):

@@ -156,8 +156,8 @@ MOTE_UNUSED static inline void mote_copy_few(const int8_t *in, int8_t *out, int3
 #endif
 
 /* Copies `items` runs. The size of an element is spelled out so that the compiler makes it a load and a store. */
-static inline void mote_move_items(const int8_t *in, int8_t *out, int32_t items, int32_t in_step, int32_t out_step,
-                                   int32_t run) {
+static inline void mote_move_plainly(const int8_t *in, int8_t *out, int32_t items, int32_t in_step, int32_t out_step,
+                                     int32_t run) {
     if (run == 1) {
         for (int32_t i = 0; i < items; i++) {
             out[i * out_step] = in[i * in_step];
@@ -203,31 +203,6 @@ static inline void mote_move_items(const int8_t *in, int8_t *out, int32_t items,
     }
 }
 
-/* `bytes` times the same byte. */
-static inline void mote_fill_bytes(int8_t *out, int8_t value, int32_t bytes) {
-#if MOTE_MOVE_WORDS
-    const uint32_t word = (uint32_t)(uint8_t)value * 0x01010101u;
-    for (; bytes > 0 && ((uintptr_t)out & 3) != 0; bytes--) {
-        *out++ = value;
-    }
-    for (; bytes >= 16; bytes -= 16, out += 16) {
-        mote_word_store(out, word);
-        mote_word_store(out + 4, word);
-        mote_word_store(out + 8, word);
-        mote_word_store(out + 12, word);
-    }
-    for (; bytes >= 4; bytes -= 4, out += 4) {
-        mote_word_store(out, word);
-    }
-    for (; bytes > 0; bytes--) {
-        *out++ = value;
-        MOTE_MOVED(out);
-    }
-#else
-    memset(out, value, (size_t)bytes);
-#endif
-}
-
 #include "mote_move_items_dsp.h"
 
 /* Four columns of `rows` rows, a multiple of four, become four rows: whether words can be loaded there. */
@@ -263,8 +238,8 @@ static inline void mote_turn_fours(const int8_t *in, int8_t *out, int32_t rows, 
 
 /* `rows` rows of `columns` elements of `size` bytes, each `in_step` bytes behind the one before, become columns, whose
  * elements are side by side. */
-static inline void mote_turn_items(const int8_t *in, int8_t *out, int32_t rows, int32_t columns, int32_t in_step,
-                                   int32_t out_step, int32_t size) {
+static inline void mote_turn_plainly(const int8_t *in, int8_t *out, int32_t rows, int32_t columns, int32_t in_step,
+                                     int32_t out_step, int32_t size) {
     int32_t left = columns;
 #if MOTE_MOVE_WORDS
     const int32_t fours = rows & ~3;
@@ -272,7 +247,7 @@ static inline void mote_turn_items(const int8_t *in, int8_t *out, int32_t rows, 
         for (; left >= 4; left -= 4, in += 4, out += 4 * out_step) {
             mote_turn_fours(in, out, fours, in_step, out_step);
             for (int32_t i = fours; i < rows; i++) {
-                mote_move_items(in + i * in_step, out + i, 4, 1, out_step, 1);
+                mote_move_plainly(in + i * in_step, out + i, 4, 1, out_step, 1);
             }
         }
     }
@@ -293,8 +268,42 @@ static inline void mote_turn_items(const int8_t *in, int8_t *out, int32_t rows, 
     }
 #endif
     for (; left > 0; left--, in += size, out += out_step) {
-        mote_move_items(in, out, rows, in_step, size, size);
+        mote_move_plainly(in, out, rows, in_step, size, size);
     }
 }
+
+#include "mote_move_items_helium.h"
+
+#ifndef mote_move_items
+#define mote_move_items mote_move_plainly
+#define mote_turn_items mote_turn_plainly
+#endif
+
+#ifndef mote_fill_bytes
+/* `bytes` times the same byte. */
+static inline void mote_fill_bytes(int8_t *out, int8_t value, int32_t bytes) {
+#if MOTE_MOVE_WORDS
+    const uint32_t word = (uint32_t)(uint8_t)value * 0x01010101u;
+    for (; bytes > 0 && ((uintptr_t)out & 3) != 0; bytes--) {
+        *out++ = value;
+    }
+    for (; bytes >= 16; bytes -= 16, out += 16) {
+        mote_word_store(out, word);
+        mote_word_store(out + 4, word);
+        mote_word_store(out + 8, word);
+        mote_word_store(out + 12, word);
+    }
+    for (; bytes >= 4; bytes -= 4, out += 4) {
+        mote_word_store(out, word);
+    }
+    for (; bytes > 0; bytes--) {
+        *out++ = value;
+        MOTE_MOVED(out);
+    }
+#else
+    memset(out, value, (size_t)bytes);
+#endif
+}
+#endif
 
 #endif

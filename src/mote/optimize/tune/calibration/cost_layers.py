@@ -194,6 +194,12 @@ POOL: list[Pool] = [
     ((12, 12), 16, (2, 2), 2), ((24, 24), 8, (3, 3), 2), ((10, 10), 24, (3, 3), 1), ((7, 7), 48, (7, 7), 1),
     ((25, 5), 64, (25, 5), 1), ((4, 4), 128, (4, 4), 1), ((16, 16), 6, (2, 2), 2),
 ]  # fmt: skip
+WINDOWED_POOL: list[Pool] = [
+    ((16, 16), 32, (2, 2), 2), ((16, 16), 32, (3, 3), 2), ((16, 16), 32, (3, 3), 1), ((9, 9), 24, (3, 3), 1),
+    ((12, 10), 16, (2, 2), 1), ((5, 5), 40, (2, 2), 2), ((7, 7), 17, (3, 3), 2), ((24, 24), 16, (2, 2), 2),
+    ((4, 4), 100, (3, 3), 1), ((8, 8), 64, (3, 3), 1),
+]  # fmt: skip
+"""Pools over small windows of many channels."""
 SMALL_POOL: list[Pool] = [
     ((8, 8), 8, (2, 2), 2),
     ((9, 9), 4, (3, 3), 2),
@@ -240,6 +246,7 @@ ROWS = [(1, 16), (2, 40), (6, 24), (32, 32), (32, 64), (16, 48), (8, 128), (5, 7
 """Vectors that are normalized or reduced: how many, and their elements."""
 WIDE = ("ADD", "MUL", "LOGISTIC", "QUANTIZE", "MEAN")
 """Operators that are also measured with int16 activations."""
+FUNCTIONS = ("LOGISTIC", "TANH", "EXP", "GELU", "HARD_SWISH", "RELU", "LEAKY_RELU")
 PAIRS = ("ADD", "MUL", "MAXIMUM", "SQUARED_DIFFERENCE")
 """Functions of two tensors."""
 TRANSPOSED = [
@@ -395,7 +402,8 @@ def _one_kernel(pool: Sequence[Pool] = POOL, images: Sequence[Image] = IMAGES) -
     gathered += [CostLayer("TRANSPOSE_CONV", *shape) for shape in TRANSPOSED]
     gathered += _products(PRODUCTS)
     gathered += _rows((*NORMS, *REDUCED, "L2_NORMALIZATION"))
-    return [*gathered, *_floats(), *_wide(), *_packed(), *_pairs(images), *_halved(images), *_moved(images)]
+    gathered += [*_floats(), *_wide(), *_packed(), *_pairs(images), *_halved(images), *_moved(images)]
+    return [*gathered, *_functions(images), *_resizes(images), *_pools(images)]
 
 
 def _pairs(images: Sequence[Image]) -> list[CostLayer]:
@@ -436,6 +444,35 @@ def _halved(images: Sequence[Image]) -> list[CostLayer]:
 def _rows(kinds: Sequence[str]) -> list[CostLayer]:
     """Normalizations and reductions of vectors."""
     return [CostLayer(kind, (1, vectors), n, 1 if kind in REDUCED else n) for kind in kinds for vectors, n in ROWS]
+
+
+def _resizes(images: Sequence[Image]) -> list[CostLayer]:
+    kinds = [
+        ("RESIZE_NEAREST_NEIGHBOR", "int16"),
+        ("RESIZE_NEAREST_NEIGHBOR", "float32"),
+        ("RESIZE_BILINEAR", "float32"),
+    ]
+    return [CostLayer(kind, size, n, n, dtype=dtype) for kind, dtype in kinds for size, n in images]
+
+
+def _pools(images: Sequence[Image]) -> list[CostLayer]:
+    shapes = WINDOWED_POOL if images is IMAGES else SMALL_POOL
+    return [
+        CostLayer(kind, size, n, n, kernel, stride, dtype=dtype)
+        for dtype in ("int8", "int16", "float32")
+        for kind in POOLS
+        for size, n, kernel, stride in shapes
+    ]
+
+
+def _functions(images: Sequence[Image]) -> list[CostLayer]:
+    """Functions of one tensor that are computed."""
+    kinds = [(kind, "float32") for kind in FUNCTIONS] + [("TANH", "int16"), ("EXP", "int16")]
+    return [
+        CostLayer(kind, size, channels, channels, dtype=dtype)
+        for kind, dtype in kinds
+        for size, channels in (MORE_IMAGES if images is IMAGES else images)
+    ]
 
 
 def _products(sizes: Sequence[tuple[int, int, int, int]]) -> list[CostLayer]:
@@ -668,13 +705,17 @@ def _unary(w: Writer, layer: CostLayer, x: int, shape: tuple[int, ...]) -> int:
     if layer.kind == "SLICE":
         begin = (0, 0, 0, channels - layer.outputs)
         given += [w.const(name, np.array(x, np.int32)) for name, x in (("begin", begin), ("size", shapes["SLICE"]))]
-    scales = {"LOGISTIC": 1 / 256, "SOFTMAX": 1 / 256, "QUANTIZE": 0.07, "L2_NORMALIZATION": 1 / 128}
+    scales = {"LOGISTIC": 1 / 256, "TANH": 1 / 256, "SOFTMAX": 1 / 256, "QUANTIZE": 0.07, "L2_NORMALIZATION": 1 / 128}
     scale = scales.get(layer.kind, 0.05)
     types = {"DEQUANTIZE": "float32", "QUANTIZE": "int8"}
     zero = {"L2_NORMALIZATION": 0, "REDUCE_MAX": layer.zero}.get(layer.kind, -128)
     out = _type(replace(layer, dtype=types.get(layer.kind, layer.dtype)), zero, scale)
     y = w.tensor(str(layer), shapes.get(layer.kind, shape), *out)
-    options: dict[str, Any] = {"axis": 1 if layer.repeated else 3} if layer.kind == "CONCATENATION" else {}
+    attributes: dict[str, dict[str, Any]] = {
+        "CONCATENATION": {"axis": 1 if layer.repeated else 3},
+        "LEAKY_RELU": {"alpha": 0.1},
+    }
+    options = attributes.get(layer.kind, {})
     w.op(layer.kind, given, [y], **options)
     return y
 

@@ -105,8 +105,9 @@ static inline void mote_max_pool_16(const int8_t *const *rows, int32_t channel, 
 /* What makes outputs of sixteen channels of the window's pixels. */
 typedef void mote_pool_16_t(const int8_t *const *rows, int32_t channel, int8_t *out, const int32_t *counts);
 
-MOTE_ALWAYS_INLINE void mote_pool_helium_row(const mote_pool_s8_t *p, const int8_t *const *rows, int8_t *out,
-                                             mote_pool_16_t *sixteen, int32_t averages) {
+/* Pixels begin to end - 1 of a row. */
+MOTE_ALWAYS_INLINE void mote_pool_helium_pixels(const mote_pool_s8_t *p, const int8_t *const *rows, int8_t *out,
+                                                mote_pool_16_t *sixteen, int32_t averages, int32_t begin, int32_t end) {
     const mote_span_t *s = &p->cols;
     const int32_t channels = p->channels;
     const int8_t *inside[MOTE_MAX_TAPS], *from[MOTE_MAX_TAPS];
@@ -118,7 +119,8 @@ MOTE_ALWAYS_INLINE void mote_pool_helium_row(const mote_pool_s8_t *p, const int8
     }
     counts[0] = count, counts[2] = channels, counts[6] = p->lo, counts[7] = p->hi;
     counts[1] = 0, counts[3] = 0, counts[4] = 0, counts[5] = 0;
-    for (int32_t x = 0; x < s->out_size; x++, out += channels) {
+    out += begin * channels;
+    for (int32_t x = begin; x < end; x++, out += channels) {
         const int32_t first = x * s->step - s->pad;
         const int32_t lo = mote_span_lo(s, first), n = mote_span_hi(s, first) - lo;
         for (int32_t k = 0; k < count; k++) {
@@ -138,12 +140,12 @@ MOTE_ALWAYS_INLINE void mote_pool_helium_row(const mote_pool_s8_t *p, const int8
 
 static inline void mote_avg_pool_helium_s8_row(const mote_avg_pool_helium_s8_t *p, const int8_t *const *rows,
                                                int8_t *out) {
-    mote_pool_helium_row(p, rows, out, mote_avg_pool_16, 1);
+    mote_pool_helium_pixels(p, rows, out, mote_avg_pool_16, 1, 0, p->cols.out_size);
 }
 
 static inline void mote_max_pool_helium_s8_row(const mote_max_pool_helium_s8_t *p, const int8_t *const *rows,
                                                int8_t *out) {
-    mote_pool_helium_row(p, rows, out, mote_max_pool_16, 0);
+    mote_pool_helium_pixels(p, rows, out, mote_max_pool_16, 0, 0, p->cols.out_size);
 }
 
 MOTE_BY_ROWS(avg_pool_helium_s8, int8_t, int8_t, s8, rows)

@@ -2,7 +2,7 @@
 #ifndef MOTE_LUT_S16_H
 #define MOTE_LUT_S16_H
 
-#include "mote_common.h"
+#include "mote_runs_s16.h"
 
 typedef struct {
     const int16_t *ends; /* 513, from the input -32768 up, 128 inputs apart */
@@ -17,6 +17,9 @@ static inline int16_t mote_interpolate_s16(const int16_t *ends, int32_t x) {
 
 static inline void mote_lut_s16(const mote_lut_s16_t *p, const int16_t *in, int16_t *out, int32_t n) {
     const int16_t *const ends = p->ends;
+    if (mote_lut_run_s16(ends, in, out, n)) {
+        return;
+    }
     for (; n > 0; n--) {
         *out++ = mote_interpolate_s16(ends, *in++);
     }

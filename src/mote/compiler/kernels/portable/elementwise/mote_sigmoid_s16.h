@@ -2,7 +2,7 @@
 #ifndef MOTE_SIGMOID_S16_H
 #define MOTE_SIGMOID_S16_H
 
-#include "mote_common.h"
+#include "mote_runs_s16.h"
 
 typedef struct {
     const int16_t *table; /* what 1 / (1 + exp(-i / 24)) is above one half for i = 0..255, in Q0.16 */
@@ -24,6 +24,9 @@ MOTE_ALWAYS_INLINE int32_t mote_sigmoid_above(const int16_t *table, int32_t size
 
 static inline void mote_sigmoid_s16(const mote_sigmoid_s16_t *p, const int16_t *in, int16_t *out, int32_t n) {
     const int32_t mult = p->mult, shift = p->shift, round = p->round;
+    if (mote_sigmoid_run_s16(p->table, mult, shift, round, in, out, n)) {
+        return;
+    }
     for (; n > 0; n--) {
         const int32_t x = (*in++ * mult + round) >> shift;
         const int32_t above = mote_sigmoid_above(p->table, x < 0 ? -x : x, 9, (int32_t)32766 * 512);
@@ -34,6 +37,9 @@ static inline void mote_sigmoid_s16(const mote_sigmoid_s16_t *p, const int16_t *
 /* It has twice the slope, and lies around zero. */
 static inline void mote_sigmoid_tanh_s16(const mote_sigmoid_tanh_s16_t *p, const int16_t *in, int16_t *out, int32_t n) {
     const int32_t mult = p->mult, shift = p->shift, round = p->round;
+    if (mote_sigmoid_tanh_run_s16(p->table, mult, shift, round, in, out, n)) {
+        return;
+    }
     for (; n > 0; n--) {
         const int32_t x = (*in++ * mult + round) >> shift;
         const int32_t above = mote_sigmoid_above(p->table, x < 0 ? -x : x, 8, (int32_t)32767 * 256);

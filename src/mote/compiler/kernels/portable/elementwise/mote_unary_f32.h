@@ -3,6 +3,7 @@
 #define MOTE_UNARY_F32_H
 
 #include "mote_math.h"
+#include "mote_runs_f32.h"
 
 typedef struct {
     int32_t unused; /* these have no parameters, but C has no empty structs */
@@ -20,6 +21,9 @@ typedef struct {
 
 static inline void mote_logistic_f32(const mote_logistic_f32_t *p, const float *in, float *out, int32_t n) {
     (void)p;
+    if (mote_logistic_run_f32(in, out, n)) {
+        return;
+    }
     for (; n > 0; n--) {
         *out++ = mote_logisticf(*in++);
     }
@@ -27,6 +31,9 @@ static inline void mote_logistic_f32(const mote_logistic_f32_t *p, const float *
 
 static inline void mote_tanh_f32(const mote_tanh_f32_t *p, const float *in, float *out, int32_t n) {
     (void)p;
+    if (mote_tanh_run_f32(in, out, n)) {
+        return;
+    }
     for (; n > 0; n--) {
         *out++ = mote_tanhf(*in++);
     }
@@ -34,6 +41,9 @@ static inline void mote_tanh_f32(const mote_tanh_f32_t *p, const float *in, floa
 
 static inline void mote_hard_swish_f32(const mote_hard_swish_f32_t *p, const float *in, float *out, int32_t n) {
     (void)p;
+    if (mote_hard_swish_run_f32(in, out, n)) {
+        return;
+    }
     for (; n > 0; n--) {
         const float x = *in++;
         *out++ = x * mote_clamp_f32(x + 3.0f, 0.0f, 6.0f) * (1.0f / 6.0f);
@@ -42,6 +52,9 @@ static inline void mote_hard_swish_f32(const mote_hard_swish_f32_t *p, const flo
 
 static inline void mote_relu_f32(const mote_relu_f32_t *p, const float *in, float *out, int32_t n) {
     const float low = p->low, high = p->high;
+    if (mote_clamp_run_f32(in, out, n, low, high)) {
+        return;
+    }
     for (; n > 0; n--) {
         *out++ = mote_clamp_f32(*in++, low, high);
     }
@@ -49,6 +62,9 @@ static inline void mote_relu_f32(const mote_relu_f32_t *p, const float *in, floa
 
 static inline void mote_leaky_relu_f32(const mote_leaky_relu_f32_t *p, const float *in, float *out, int32_t n) {
     const float alpha = p->alpha;
+    if (mote_leaky_run_f32(in, out, n, alpha)) {
+        return;
+    }
     for (; n > 0; n--) {
         const float x = *in++;
         *out++ = x > 0.0f ? x : x * alpha;

@@ -51,7 +51,32 @@ static inline void mote_join_row(const mote_join_t *p, const int8_t *const *rows
     }
 }
 
+/* Whether every row has one of each input, from which items at the same steps are taken as from the rows around it. */
+static inline int mote_join_even(const mote_join_t *p) {
+    int even = p->fill.bytes == 0;
+    for (int32_t i = 0; i < p->parts; i++) {
+        const mote_part_t *m = p->part + i;
+        const int on = m->items == 1 || (m->items * m->item_in == m->stride && m->items * m->item_out == p->out_stride);
+        even = even && on && m->lines == 1 && m->first == 0 && m->step == 1 && m->rows == p->out_rows;
+    }
+    return even;
+}
+
+/* All rows at once. */
+static inline void mote_join_rows(const mote_join_t *p, const int8_t *const *in, int8_t *out, int32_t lo, int32_t hi) {
+    for (int32_t i = 0; i < p->parts; i++) {
+        const mote_part_t *m = p->part + i;
+        const int one = m->items == 1;
+        mote_move_items(in[i] + lo * m->stride + m->in_start, out + lo * p->out_stride + m->out_start,
+                        (hi - lo) * m->items, one ? m->stride : m->item_in, one ? p->out_stride : m->item_out, m->run);
+    }
+}
+
 static inline void mote_join(const mote_join_t *p, const int8_t *const *in, int8_t *out, int32_t lo, int32_t hi) {
+    if (mote_join_even(p)) {
+        mote_join_rows(p, in, out, lo, hi);
+        return;
+    }
     for (int32_t y = lo; y < hi; y++) {
         const int32_t image = y / p->out_rows;
         int8_t *to = out + y * p->out_stride;

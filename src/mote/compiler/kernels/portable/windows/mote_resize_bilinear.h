@@ -2,7 +2,7 @@
 #ifndef MOTE_RESIZE_BILINEAR_H
 #define MOTE_RESIZE_BILINEAR_H
 
-#include "mote_common.h"
+#include "mote_blend_run.h"
 
 /* Halves away from zero. */
 #define MOTE_RESIZED_S8(v) (int8_t)(((v) + ((v) >> 31) + ((int32_t)1 << 19)) >> 20)
@@ -10,8 +10,8 @@
 #define MOTE_RESIZED_F32(v) (v)
 
 /* Output row y lies between input rows row[y] and row[y] + 1, row_weight[y] / one of the way; with weight 0 the second one
- * is not read (it may not exist). Columns likewise. Rows are blended in `each_t`, columns of them in `sum_t`. */
-#define MOTE_RESIZE_BILINEAR(name, value_t, weight_t, each_t, sum_t, one, finish) \
+ * is not read (it may not exist). Columns likewise. Rows are blended in `each_t`, columns of them in `sum_t`, or by `run`. */
+#define MOTE_RESIZE_BILINEAR(name, value_t, weight_t, each_t, sum_t, one, finish, run) \
     typedef struct { \
         int32_t in_rows, out_rows; /* of one image */ \
         int32_t in_stride;         /* elements of an input row */ \
@@ -30,6 +30,10 @@
             const each_t w = p->column_weight[x]; \
             const int32_t right = w > 0 ? p->channels : 0; \
             const value_t *a = top + p->column[x] * p->channels, *b = bottom + p->column[x] * p->channels; \
+            if (run(a, b, right, w, weight, out, p->channels)) { \
+                out += p->channels; \
+                continue; \
+            } \
             for (int32_t c = 0; c < p->channels; c++, a++, b++) { \
                 const each_t above = a[0] * (one - w) + a[right] * w; \
                 const each_t below = b[0] * (one - w) + b[right] * w; \
@@ -48,8 +52,11 @@
         } \
     }
 
-MOTE_RESIZE_BILINEAR(resize_bilinear_s8, int8_t, int16_t, int32_t, int32_t, 1024, MOTE_RESIZED_S8)
-MOTE_RESIZE_BILINEAR(resize_bilinear_s16, int16_t, int16_t, int32_t, int64_t, 1024, MOTE_RESIZED_S16)
-MOTE_RESIZE_BILINEAR(resize_bilinear_f32, float, float, float, float, 1.0f, MOTE_RESIZED_F32)
+MOTE_RESIZE_BILINEAR(resize_bilinear_s8, int8_t, int16_t, int32_t, int32_t, 1024, MOTE_RESIZED_S8,
+                     mote_blend_run_s8)
+MOTE_RESIZE_BILINEAR(resize_bilinear_s16, int16_t, int16_t, int32_t, int64_t, 1024, MOTE_RESIZED_S16,
+                     mote_blend_run_s16)
+MOTE_RESIZE_BILINEAR(resize_bilinear_f32, float, float, float, float, 1.0f, MOTE_RESIZED_F32,
+                     mote_blend_run_f32)
 
 #endif
