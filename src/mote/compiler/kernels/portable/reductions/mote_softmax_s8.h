@@ -93,17 +93,19 @@ static inline void mote_softmax_kept_s8(const mote_softmax_kept_s8_t *p, const i
             max = in[i] > max ? in[i] : max;
         }
         for (int32_t i = 0; i < depth; i++) {
-            kept[i] = mote_softmax_exp(p, max - in[i]);
-            sum += ((uint32_t)kept[i] + (1u << 11)) >> 12;
+            const int32_t e = mote_softmax_exp(p, max - in[i]);
+            kept[i] = e;
+            sum += ((uint32_t)e + (1u << 11)) >> 12;
         }
-        sum = sum < (uint32_t)1 << 19 ? (uint32_t)1 << 19 : sum; /* it is not, as above */
-        for (; sum < (uint32_t)1 << 31; sum <<= 1) {
+        for (; shift > 22 && (int32_t)sum >= 0; sum <<= 1) { /* the largest input alone adds 2^19: by 12 places at most */
             shift--;
         }
+        sum |= (uint32_t)1 << 31; /* it is set, which a proof cannot see */
         shift = mote_min(shift, 31);
         scale = mote_softmax_reciprocal(sum);
         for (int32_t i = 0; i < depth; i++) {
-            out[i] = mote_clamp((((mote_high_mul(scale, kept[i]) >> shift) + 1) >> 1) - 128, -128, 127);
+            const int32_t y = (((mote_high_mul(scale, kept[i]) >> shift) + 1) >> 1) - 128;
+            out[i] = mote_saturate_s8(y);
         }
     }
 }
