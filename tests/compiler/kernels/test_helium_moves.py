@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -53,7 +54,7 @@ def test_matrices_are_turned(dtype: str, shape: tuple[int, ...]) -> None:
     quant = {} if dtype == "float32" else {"scale": 0.05, "zero_point": 0}
     x = w.input("x", shape, dtype, **quant)
     turned = tuple(reversed(shape))
-    order = w.const("order", moves.np.array(range(len(shape))[::-1], moves.np.int32))
+    order = w.const("order", np.array(range(len(shape))[::-1], np.int32))
     y = w.tensor("y", turned, dtype, **quant)
     w.op("TRANSPOSE", [x, order], [y])
     w.output(y)

@@ -10,6 +10,7 @@ from math import prod
 from mote.compiler.kernels.contract import Kernel, Packed, Price, Refusal, Structs, Value, View
 from mote.compiler.kernels.helium.common import HELIUM
 from mote.compiler.kernels.portable.moves import pad_concat_transpose
+from mote.ir.graph import Op
 from mote.ir.ops.moves.pad_concat_transpose import Join, Transpose
 
 VECTOR = 16
@@ -46,9 +47,10 @@ def moving(items: int, run: int) -> float:
 def _joining(params: Mapping[str, Value]) -> float:
     part, fill = params["part"], params["fill"]
     assert isinstance(part, Structs) and isinstance(fill, dict)
-    rows, stride = params["out_rows"], params["out_stride"]
+    rows, stride, filled = params["out_rows"], params["out_stride"], fill["bytes"]
+    assert isinstance(rows, int) and isinstance(stride, int) and isinstance(filled, int)
     parts = [tuple(map(int, row)) for row in part.rows]
-    even = not fill["bytes"] and all(
+    even = not filled and all(
         (items == 1 or (items * item_in, items * item_out) == (bytes_in, stride))
         and (first, step, count) == (0, 1, rows)
         for first, step, count, bytes_in, _, _, _, _, _, items, item_in, item_out, _ in parts
@@ -56,9 +58,9 @@ def _joining(params: Mapping[str, Value]) -> float:
     taken = CALL if even else rows * (ROW if len(parts) == 1 else ROW_PART * len(parts))
     for _, _, count, _, _, _, lines, _, _, items, _, _, run in parts:
         taken += moving(count * items, run) if even else min(count, rows) * lines * moving(items, run)
-    if fill["bytes"]:
+    if filled:
         covered = sum(min(p[2], rows) * p[-1] for p in parts) if len(parts) == 1 and parts[0][9] == 1 else 0
-        taken += rows * FILL + FILLED / VECTOR * (rows * fill["bytes"] - covered)
+        taken += rows * FILL + FILLED / VECTOR * (rows * filled - covered)
     return taken
 
 
@@ -85,7 +87,11 @@ def _vectorized(kernel: Kernel, costs: str, cycles: Callable[[Mapping[str, Value
     return replace(kernel, name=f"{kernel.name}_helium", pack=pack, header=kernel.header or kernel.name, isa=HELIUM)
 
 
-COUNTED = {(Join,): ("joined", _joining), (Transpose,): ("turned", _turning)}
+Counted = Callable[[Mapping[str, Value]], float]
+COUNTED: Mapping[tuple[type[Op], ...], tuple[str, Counted]] = {
+    (Join,): ("joined", _joining),
+    (Transpose,): ("turned", _turning),
+}
 KERNELS = tuple(
     _vectorized(kernel, *COUNTED[kernel.computes])
     for kernel in pad_concat_transpose.KERNELS
