@@ -27,7 +27,6 @@ CORES = {
     "helium": "cortex-m55",
     "armv6m": "cortex-m0plus",
     "armv7m": "cortex-m3",
-    "rv32m": "rv32imc",
 }
 
 
