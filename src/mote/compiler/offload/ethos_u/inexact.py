@@ -11,7 +11,8 @@ import numpy as np
 from mote.ir.graph import Graph, Op
 from mote.ir.graph.numeric.fixedpoint import quantize_multiplier, rescale
 from mote.ir.graph.types import DType
-from mote.ir.ops.elementwise.activations import INT8, FloatTable, LeakyRelu
+from mote.ir.ops.elementwise.activations import FloatTable, LeakyRelu
+from mote.ir.ops.elementwise.arithmetic import INT8
 from mote.ir.ops.windows.conv import Conv2D
 from mote.ir.ops.windows.depthwise import DepthwiseConv2D
 from mote.ir.ops.windows.resize import ResizeNearest
