@@ -17,7 +17,6 @@ import pytest
 from mote.compiler.kernels import catalogue
 from mote.compiler.kernels.armv7em.depthwise.depthwise_planar import layout_of_any, planar_layout
 from mote.compiler.kernels.contract import NHWC, Kernel, Refusal, View
-from mote.compiler.kernels.helium.depthwise import depthwise_taps
 from mote.compiler.kernels.pack.planar import Planar
 from mote.compiler.lower.program import Form
 from mote.compiler.passes.rewriting import half_precision
@@ -128,7 +127,6 @@ DEPTHWISE = (
     replace(PLANAR, size=(6, 13), kernel=(5, 5), zero=3),
     replace(PLANAR, size=(8, 1), kernel=(3, 1), padding="VALID", channels=9),
     replace(PLANAR, size=(9, 12), channels=16, zero_in=-5),
-    replace(PLANAR, size=(1, 9), kernel=(1, 3), channels=16),
     replace(PLANAR, size=(3, 3), padding="VALID", channels=16),
 )
 POOL = {
@@ -258,7 +256,6 @@ def test_depthwise_layers_of_other_shapes(tmp_path: Path) -> None:
         replace(wide, dilation=(2, 2)),
         replace(wide, multiplier=2, channels=8),
         replace(wide, channels=13),
-        replace(PLANAR, size=(1, 9), kernel=(1, 3)),
     )
     graphs = [test_depthwise_planar.graph(layer) for layer in layers]
     kernels = [k for k in depthwise_taps.KERNELS if k.name != "depthwise_taps_row"]

@@ -27,7 +27,6 @@ from mote.compiler.kernels.contract import (
 )
 from mote.compiler.kernels.pack.params import pad_to, rows_params
 from mote.compiler.kernels.pack.planar import Planar
-from mote.compiler.kernels.pack.turned import turned
 from mote.ir.ops.common import Axis
 from mote.ir.ops.windows.depthwise import DepthwiseConv2D
 
@@ -103,11 +102,20 @@ def _wide(inner: View, channels: Channels, behind: int = 0) -> Parts | None:
     return name, instances, params, Planar(split.line, split.before), (channels.form, *numbers_of(params))
 
 
+def _turned(view: View) -> View:
+    """An image of one column as one row."""
+    op, x, y = view.the(DepthwiseConv2D), view.input, view.output
+    swapped = [replace(t, shape=(t.shape[0], t.shape[2], t.shape[1], t.shape[3])) for t in (x, y)]
+    turned = op.with_(vertical=op.horizontal, horizontal=op.vertical)
+    return View(view.graph.with_ops([turned], swapped), (turned,))
+
+
 def _pack_long(view: View, shift: int | None = None) -> Packed | Refusal:
     """The kernel for windows of one row, or of one column of images that are as wide; `shift`: only with this one."""
     op = view.the(DepthwiseConv2D)
-    if view.input.shape[2] == view.output.shape[2] == op.horizontal.kernel == 1:
-        view = view.once(turned)
+    turned = view.input.shape[2] == view.output.shape[2] == op.horizontal.kernel == 1
+    if turned:
+        view = view.once(_turned)
         op = view.the(DepthwiseConv2D)
     if op.vertical.kernel > 1 or view.output.shape[2] < LEAST_OUTPUTS:
         return Refusal(f"it is for {LEAST_OUTPUTS} windows in a row and more, of one row, or a column in images of one")

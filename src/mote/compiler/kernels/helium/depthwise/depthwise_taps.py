@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from functools import lru_cache, partial
 from math import inf
@@ -40,7 +39,6 @@ from mote.compiler.kernels.helium.requantize import Requantize
 from mote.compiler.kernels.pack.learned_bias import learning
 from mote.compiler.kernels.pack.params import rows_params
 from mote.compiler.kernels.pack.requantize.vector import COUNT, lanes, lanes_params
-from mote.compiler.kernels.pack.turned import turned
 from mote.ir.graph.numeric.fixedpoint import Ints
 from mote.ir.graph.tensor import Array
 from mote.ir.ops.common import Axis, bias_values, int8_range
@@ -67,15 +65,7 @@ class MemoryWeight(NamedTuple):
 ROOMY, LEAN = MemoryWeight(1e-5), MemoryWeight(1e-4, single=True)
 
 
-def _pack_row(view: View) -> Packed | Refusal:
-    """The kernel for images of one row, computed as images of one column."""
-    if not view.input.shape[1] == view.output.shape[1] == view.the(DepthwiseConv2D).vertical.kernel == 1:
-        return Refusal("it is for windows and images of one row")
-    return _pack(view.once(turned), ROOMY, whole=True)
-
-
-def _pack(view: View, room: MemoryWeight, *, whole: bool = False) -> Packed | Refusal:
-    """`whole`: for whole tensors only."""
+def _pack(view: View, room: MemoryWeight) -> Packed | Refusal:
     op, x, y = view.the(DepthwiseConv2D), view.input.shape, view.output.shape
     v, h = op.vertical, op.horizontal
     dilation = (v.dilation if v.kernel > 1 else 1, h.dilation if h.kernel > 1 else 1)
@@ -85,8 +75,7 @@ def _pack(view: View, room: MemoryWeight, *, whole: bool = False) -> Packed | Re
         return Refusal("the multiplier is no power of two")
     if (x[2] * x[3] if op.multiplier == 1 else y[3]) < VECTOR or y[2] * y[3] >= MOST_WIDTH:
         return Refusal("rows are too short or too long")
-    whole = whole or dilation[0] > 1
-    if room.single and whole:
+    if room.single and dilation[0] > 1:
         return Refusal("rows under dilated windows are not computed one by one")
     top, high = _inside(v, x[1], y[1])
     left, wide = _inside(h, x[2], y[2])
@@ -102,11 +91,10 @@ def _pack(view: View, room: MemoryWeight, *, whole: bool = False) -> Packed | Re
     requantization = lanes(op.sums(view.graph, view.graph.ranges[op.inputs[0]]), int8_range(op.activation, view.output))
     if requantization is None:
         return NO_CONSTANTS
-    weights = view.constant(1).reshape(v.kernel, h.kernel, y[3]).astype(np.int64)
-    values = weights[top : top + high, left : left + wide].transpose(2, 0, 1)
+    values = view.constant(1)[0].astype(np.int64)[top : top + high, left : left + wide].transpose(2, 0, 1)
     bias = bias_values(op.tensor(view.graph, 2), y[3]) - view.input.zero_point * values.sum(axis=(1, 2), dtype=np.int64)
     requantize = Requantize.of(requantization)
-    name, instances = _instances(taps, requantize, v.kernel, whole=whole)
+    name, instances = _instances(taps, requantize, v.kernel)
     ahead = _ahead(taps)
     params: Params = {
         "rows": rows_params(replace(v, dilation=dilation[0]), x, y),
@@ -137,7 +125,7 @@ def _pack(view: View, room: MemoryWeight, *, whole: bool = False) -> Packed | Re
     return Packed(
         name,
         params,
-        Entry(taps=v.kernel) if whole else _entry(taps, name, v.kernel),
+        _entry(taps, name, v.kernel),
         Needs(scratch=taps.scratch),
         _price(taps),
         instances=instances,
@@ -146,6 +134,8 @@ def _pack(view: View, room: MemoryWeight, *, whole: bool = False) -> Packed | Re
 
 
 def _entry(taps: Taps, name: str, kernel: int) -> Entry:
+    if taps.window.dilation[0] > 1:
+        return Entry(taps=kernel)
     return Entry(
         Call.ROWS,
         row=f"{name}_row" if taps.group == 1 else "",
@@ -207,7 +197,7 @@ def constants(taps: Taps, each: Array) -> Array:
     return np.ascontiguousarray(each.reshape(-1, 4, each.shape[1]).transpose(0, 2, 1)).reshape(-1)
 
 
-def _instances(taps: Taps, requantize: Requantize, kernel: int, *, whole: bool) -> tuple[str, tuple[Instance, ...]]:
+def _instances(taps: Taps, requantize: Requantize, kernel: int) -> tuple[str, tuple[Instance, ...]]:
     """The kernel's name and its code; layers of equal shape share it."""
     w = taps.window
     (high, wide), (down, across) = w.taps, w.steps
@@ -219,7 +209,7 @@ def _instances(taps: Taps, requantize: Requantize, kernel: int, *, whole: bool) 
     code_name = f"taps_{shape}_{taps.columns}x{taps.block}_{ending}{part}"
     channels = f"{w.channels}" if w.multiplier == 1 else f"{w.channels}m{w.multiplier}"
     columns = f"taps_columns_{w.inputs[1]}x{channels}_{taps.columns}x{taps.block}"
-    name = f"depthwise_{code_name}_{w.inputs[1]}x{channels}_{kernel}{'_whole' if whole else ''}"
+    name = f"depthwise_{code_name}_{w.inputs[1]}x{channels}_{kernel}"
     arguments = (
         *(code_name, taps.rows, taps.band, down, taps.columns_of_tile, across, taps.height, taps.gathers, taps.column),
         *(*w.dilation, requantize.form, requantize.shift, int(taps.single)),
@@ -239,19 +229,14 @@ def _instances(taps: Taps, requantize: Requantize, kernel: int, *, whole: bool) 
         ),
         Instance("MOTE_TAPS_CODE", arguments, tuple(code(taps, requantize))),
         Instance(
-            "MOTE_TAPS_WHOLE" if whole else "MOTE_TAPS",
+            "MOTE_TAPS" if w.dilation[0] == 1 else "MOTE_TAPS_WHOLE",
             (name, columns, code_name, reads, 4 * len(taps.planes), taps.group),
             facts=facts,
         ),
     )
 
 
-def _kernel(name: str, pack: Callable[[View], Packed | Refusal], costs: str = "") -> Kernel:
-    return learning(Kernel(name, (DepthwiseConv2D,), INT8, pack, header="depthwise_taps_s8", isa=HELIUM, costs=costs))
-
-
-KERNELS = (
-    _kernel("depthwise_taps", partial(_pack, room=ROOMY)),
-    _kernel("depthwise_taps_row", partial(_pack, room=LEAN)),
-    _kernel("depthwise_taps_turned", _pack_row, "depthwise_taps"),
+KERNELS = tuple(
+    learning(Kernel(name, (DepthwiseConv2D,), INT8, partial(_pack, room=room), header="depthwise_taps_s8", isa=HELIUM))
+    for name, room in (("depthwise_taps", ROOMY), ("depthwise_taps_row", LEAN))
 )

@@ -274,7 +274,7 @@ static inline void mote_taps_rows_of(const mote_depthwise_taps_t *p, const int8_
         } \
     }
 
-/* The same for whole tensors. */
+/* The same of windows with dilated rows, for whole tensors. */
 #define MOTE_TAPS_WHOLE(id, columns, code, reads, planed, group) \
     MOTE_TAPS(id##_part, columns, code, reads, planed, group) \
     typedef mote_depthwise_taps_t mote_##id##_t; \
