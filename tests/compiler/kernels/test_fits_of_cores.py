@@ -17,6 +17,7 @@ import pytest
 from mote.compiler.kernels import catalogue
 from mote.compiler.kernels.armv7em.depthwise.depthwise_planar import layout_of_any, planar_layout
 from mote.compiler.kernels.contract import NHWC, Kernel, Refusal, View
+from mote.compiler.kernels.helium.depthwise import depthwise_taps
 from mote.compiler.kernels.pack.planar import Planar
 from mote.compiler.lower.program import Form
 from mote.compiler.passes.rewriting import half_precision

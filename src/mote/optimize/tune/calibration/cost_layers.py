@@ -622,7 +622,8 @@ def _product(w: Writer, layer: CostLayer, x: int) -> int:
 
 def _arithmetic(w: Writer, layer: CostLayer, x: int, shape: tuple[int, ...]) -> int:
     first, second, result = layer.scales
-    zeros, fused = (-20, -10), {"fused_activation_function": "RELU" if layer.clamped else "NONE"}
+    fused: dict[str, Any] = {"fused_activation_function": "RELU" if layer.clamped else "NONE"}
+    zeros = (-20, -10)
     if layer.kind == "MAXIMUM":  # of numbers that mean the same
         second, result, zeros = first, first, (layer.zero, layer.zero)
     other = w.input("z", shape[-1:] if layer.repeated else shape, *_type(layer, zeros[0], second))
