@@ -42,7 +42,7 @@ def difference(graph: Graph, op: Op) -> str:
 def _has_another_slope(graph: Graph, op: LeakyRelu) -> bool:
     """Whether a negative input has another result by the slope itself. Vela scales nothing where the scale stays."""
     x, y = op.input(graph), op.output(graph)
-    negative = np.arange(x.dtype.limits[0], 0)
+    negative = np.arange(x.dtype.limits[0], 0, dtype=np.int64)
     plain = rescale(negative, *quantize_multiplier(op.alpha))
     return x.scale == y.scale and not np.array_equal(op.wide(negative, x, y), plain)
 

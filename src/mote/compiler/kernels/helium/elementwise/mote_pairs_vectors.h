@@ -24,7 +24,7 @@
     MOTE_PAIRS_KERNELS(name, params, one, other, to)
 
 /* A loop over vectors q0 of a and q1 of b, of which q2 is made; `begin` makes the one that is the same all the time. */
-#define MOTE_EXTREME_LOOP(begin, loads, letter, bits, work, fixed) \
+#define MOTE_VECTORS_EXTREME_LOOP(begin, loads, letter, bits, work, fixed) \
     __asm__ volatile(begin "wlstp." bits " lr, %[n], 2f\n" \
                            "1:\n\t" loads work "vstr" letter "." bits " q2, [%[out]], #16\n\t" \
                            "letp lr, 1b\n" \
@@ -33,37 +33,37 @@
                      : [n] "r"(n), [same] "r"(fixed) \
                      : "lr", "q0", "q1", "q2", "cc", "memory")
 
-#define MOTE_EXTREME(name, type, letter, bits, work) \
-    MOTE_UNUSED static inline int32_t mote_##name(const mote_nothing_t *p, const type *a, int32_t a_step, \
+#define MOTE_VECTORS_EXTREME(name, type, letter, bits, work) \
+    MOTE_UNUSED static inline int32_t mote_lanes_##name(const mote_nothing_t *p, const type *a, int32_t a_step, \
                                                   const type *b, int32_t b_step, type *out, int32_t n) { \
         (void)p; \
         if (a_step == 0) { \
-            MOTE_EXTREME_LOOP("vdup." bits " q0, %[same]\n\t", MOTE_EXTREME_LOAD("q1", "b", letter, bits), letter, bits, \
+            MOTE_VECTORS_EXTREME_LOOP("vdup." bits " q0, %[same]\n\t", MOTE_VECTORS_EXTREME_LOAD("q1", "b", letter, bits), letter, bits, \
                               work, *a); \
         } else if (b_step == 0) { \
-            MOTE_EXTREME_LOOP("vdup." bits " q1, %[same]\n\t", MOTE_EXTREME_LOAD("q0", "a", letter, bits), letter, bits, \
+            MOTE_VECTORS_EXTREME_LOOP("vdup." bits " q1, %[same]\n\t", MOTE_VECTORS_EXTREME_LOAD("q0", "a", letter, bits), letter, bits, \
                               work, *b); \
         } else { \
-            MOTE_EXTREME_LOOP("", \
-                              MOTE_EXTREME_LOAD("q0", "a", letter, bits) MOTE_EXTREME_LOAD("q1", "b", letter, bits), \
+            MOTE_VECTORS_EXTREME_LOOP("", \
+                              MOTE_VECTORS_EXTREME_LOAD("q0", "a", letter, bits) MOTE_VECTORS_EXTREME_LOAD("q1", "b", letter, bits), \
                               letter, bits, work, 0); \
         } \
         return 1; \
     }
-#define MOTE_EXTREME_LOAD(q, x, letter, bits) "vldr" letter ".u" bits " " q ", [%[" x "]], #16\n\t"
-#define MOTE_EXTREMES(suffix, type, letter, bits, kind) \
-    MOTE_EXTREME(maxima_##suffix, type, letter, bits, "vmax." kind " q2, q0, q1\n\t") \
-    MOTE_EXTREME(minima_##suffix, type, letter, bits, "vmin." kind " q2, q0, q1\n\t")
+#define MOTE_VECTORS_EXTREME_LOAD(q, x, letter, bits) "vldr" letter ".u" bits " " q ", [%[" x "]], #16\n\t"
+#define MOTE_VECTORS_EXTREMES(suffix, type, letter, bits, kind) \
+    MOTE_VECTORS_EXTREME(maxima_##suffix, type, letter, bits, "vmax." kind " q2, q0, q1\n\t") \
+    MOTE_VECTORS_EXTREME(minima_##suffix, type, letter, bits, "vmin." kind " q2, q0, q1\n\t")
 
-MOTE_EXTREMES(s8, int8_t, "b", "8", "s8")
-MOTE_EXTREMES(u8, uint8_t, "b", "8", "u8")
-MOTE_EXTREMES(s16, int16_t, "h", "16", "s16")
-MOTE_EXTREMES(s32, int32_t, "w", "32", "s32")
+MOTE_VECTORS_EXTREMES(s8, int8_t, "b", "8", "s8")
+MOTE_VECTORS_EXTREMES(u8, uint8_t, "b", "8", "u8")
+MOTE_VECTORS_EXTREMES(s16, int16_t, "h", "16", "s16")
+MOTE_VECTORS_EXTREMES(s32, int32_t, "w", "32", "s32")
 
 #if MOTE_HELIUM_FLOAT
 /* Comparisons with what is no number are false: it is b then. */
-MOTE_EXTREME(maxima_f32, float, "w", "32", "vcmp.f32 gt, q0, q1\n\tvpsel q2, q0, q1\n\t")
-MOTE_EXTREME(minima_f32, float, "w", "32", "vcmp.f32 gt, q1, q0\n\tvpsel q2, q0, q1\n\t")
+MOTE_VECTORS_EXTREME(maxima_f32, float, "w", "32", "vcmp.f32 gt, q0, q1\n\tvpsel q2, q0, q1\n\t")
+MOTE_VECTORS_EXTREME(minima_f32, float, "w", "32", "vcmp.f32 gt, q1, q0\n\tvpsel q2, q0, q1\n\t")
 #endif
 
 /* mote_rescale by registers: of x, times `mult` and shifted right. The sign of x is added to the product, so that halves
@@ -166,7 +166,7 @@ static inline void mote_vectors_second(mote_vectors_terms_t *t, const mote_term_
     t->b_mult = b->mult, t->b_after = mote_vectors_after(b->shift), t->b_away = mote_vectors_away(b->shift);
 }
 
-MOTE_UNUSED static inline int32_t mote_sums_s16(const mote_sum_s16_t *p, const int16_t *a, int32_t a_step,
+MOTE_UNUSED static inline int32_t mote_lanes_sums_s16(const mote_sum_s16_t *p, const int16_t *a, int32_t a_step,
                                                 const int16_t *b, int32_t b_step, int16_t *out, int32_t n) {
     mote_vectors_terms_t t;
     const int32_t turned = a_step == 0;
@@ -189,7 +189,7 @@ MOTE_UNUSED static inline int32_t mote_sums_s16(const mote_sum_s16_t *p, const i
     return 1;
 }
 
-MOTE_UNUSED static inline int32_t mote_products_s16(const mote_result_t *p, const int16_t *a, int32_t a_step,
+MOTE_UNUSED static inline int32_t mote_lanes_products_s16(const mote_result_t *p, const int16_t *a, int32_t a_step,
                                                     const int16_t *b, int32_t b_step, int16_t *out, int32_t n) {
     static const mote_term_t none = {0, 0, 0};
     mote_vectors_terms_t t;
@@ -206,7 +206,7 @@ MOTE_UNUSED static inline int32_t mote_products_s16(const mote_result_t *p, cons
 }
 
 #define MOTE_SQUARES(suffix, type, places) \
-    MOTE_UNUSED static inline int32_t mote_squares_##suffix(const mote_square_t *p, const type *a, int32_t a_step, \
+    MOTE_UNUSED static inline int32_t mote_lanes_squares_##suffix(const mote_square_t *p, const type *a, int32_t a_step, \
                                                             const type *b, int32_t b_step, type *out, int32_t n) { \
         mote_vectors_terms_t t; \
         const mote_term_t *first = a_step == 0 ? &p->b : &p->a, *second = a_step == 0 ? &p->a : &p->b; \

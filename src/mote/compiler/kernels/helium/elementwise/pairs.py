@@ -19,7 +19,7 @@ RUNS = {
     "mul_s16": "products",
     "squared_difference": "squares",
 }
-"""For each portable kernel: the C functions, `mote_<run>_<type>`, that compute a run of its elements with vectors."""
+"""For each portable kernel: the C functions, `mote_lanes_<run>_<type>`, that compute a run of its elements."""
 EXTREMES = ("maxima", "minima")
 TYPES = frozenset({DType.INT8, DType.UINT8, DType.INT16, DType.INT32, DType.FLOAT32})
 
@@ -37,7 +37,7 @@ def _vectorized(kernel: Kernel) -> Kernel:
             return Refusal("scales that are powers of two are shifted")
         dtype = view.input.dtype
         of = f"extremes_{8 * dtype.itemsize}" if run in EXTREMES else run
-        made = Instance("MOTE_PAIRS_VECTORS", (f"vectors_{name}", *arguments, f"mote_{run}_{SUFFIXES[dtype]}"))
+        made = Instance("MOTE_PAIRS_VECTORS", (f"vectors_{name}", *arguments, f"mote_lanes_{run}_{SUFFIXES[dtype]}"))
         costs = of if packed.name == name else f"{of}_rows"
         return replace(
             packed, name=f"vectors_{packed.name}", instances=(made,), price=Price(costs=costs), beats=(kernel.name,)

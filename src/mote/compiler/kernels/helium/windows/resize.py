@@ -25,7 +25,7 @@ def _cycles(packed: Packed) -> float:
     row, column, pixel = params["row"], params["column"], params["pixel"]
     assert isinstance(row, np.ndarray) and isinstance(column, np.ndarray) and isinstance(pixel, int)
     times = int((column == 0).sum())
-    even = np.array_equal(column, np.arange(column.size) // max(times, 1))
+    even = np.array_equal(column, np.arange(column.size, dtype=np.int64) // max(times, 1))
     repeated = int((row[1:] == row[:-1]).sum())
     once = times * moving(column.size // times, pixel) if even else column.size * (PIXEL + COPIED_WORD * pixel / 4)
     return (row.size - repeated) * (once + CHECKED * column.size) + repeated * moving(1, column.size * pixel)
