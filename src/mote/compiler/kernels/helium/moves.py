@@ -84,7 +84,8 @@ def _vectorized(kernel: Kernel, costs: str, cycles: Callable[[Mapping[str, Value
             return packed
         return replace(packed, price=Price(costs=costs, work=cycles(packed.params)), beats=(kernel.name,))
 
-    return replace(kernel, name=f"{kernel.name}_helium", pack=pack, header=kernel.header or kernel.name, isa=HELIUM)
+    name, header = f"{kernel.name}_helium", kernel.header or kernel.name
+    return replace(kernel, name=name, pack=pack, header=header, isa=HELIUM, costs=costs)
 
 
 Counted = Callable[[Mapping[str, Value]], float]
