@@ -31,7 +31,7 @@ static inline void mote_join_part(const mote_part_t *m, const int8_t *row, int8_
 
 /* What no part gives of a row, of which the first one is there or not. If that is all in one piece, only what lies around
  * it. */
-static inline void mote_join_fill(const mote_join_t *p, int there, int8_t *out) {
+static inline void mote_join_fill(const mote_join_t *p, int32_t there, int8_t *out) {
     const mote_part_t *const m = p->part;
     if (p->fill.bytes > 0 && p->parts == 1 && there && m->lines == 1 && m->items == 1) {
         mote_fill_between(&p->fill, out, 0, m->out_start);
