@@ -80,35 +80,4 @@ static inline void mote_softmax_s8(const mote_softmax_s8_t *p, const int8_t *in,
     }
 }
 
-typedef mote_softmax_s8_t mote_softmax_kept_s8_t;
-
-/* The same with the exponentials of a vector kept in between. */
-static inline void mote_softmax_kept_s8(const mote_softmax_kept_s8_t *p, const int8_t *in, int8_t *out, int32_t vectors,
-                                        int32_t *kept) {
-    MOTE_MOVED(p); /* loops over a known depth would be unrolled */
-    const int32_t depth = p->depth;
-    for (; vectors > 0; vectors--, in += depth, out += depth) {
-        int32_t max = -128, shift = 34, scale;
-        uint32_t sum = 0;
-        for (int32_t i = 0; i < depth; i++) {
-            max = in[i] > max ? in[i] : max;
-        }
-        for (int32_t i = 0; i < depth; i++) {
-            const int32_t e = mote_softmax_exp(p, max - in[i]);
-            kept[i] = e;
-            sum += ((uint32_t)e + (1u << 11)) >> 12;
-        }
-        sum = sum < (uint32_t)1 << 19 ? (uint32_t)1 << 19 : sum; /* as above: it is not */
-        for (; sum < (uint32_t)1 << 31; sum <<= 1) {
-            shift--;
-        }
-        shift = mote_min(shift, 31);
-        scale = mote_softmax_reciprocal(sum);
-        for (int32_t i = 0; i < depth; i++) {
-            const int32_t y = (((mote_high_mul(scale, kept[i]) >> shift) + 1) >> 1) - 128;
-            out[i] = mote_saturate_s8(y);
-        }
-    }
-}
-
 #endif

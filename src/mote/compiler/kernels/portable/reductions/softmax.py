@@ -55,21 +55,13 @@ def _softmax(view: View) -> Packed:
     return _packed(view, "softmax_s8", _steps(view.the(Softmax).scaling(view.graph)))
 
 
-def _softmax_kept(view: View) -> Packed:
-    """Packs int8 SOFTMAX that computes each exponential once, with working memory for those of a vector."""
-    packed = _packed(view, "softmax_kept_s8", _steps(view.the(Softmax).scaling(view.graph)))
-    return replace(packed, needs=replace(packed.needs, scratch=4 * view.input.shape[-1]))
-
-
 def _softmax_table(view: View) -> Packed | Refusal:
     """Packs int8 SOFTMAX with a table of all exponentials, for large inputs."""
     if view.input.size < (FEW if view.fast else MANY):
         return Refusal("a table of exponentials takes more flash than computing them")
     steps = -np.arange(256, dtype=np.int64).astype(np.int16)
     exp = exponentials(steps, *view.the(Softmax).scaling(view.graph)).astype(np.int32)
-    return replace(
-        _packed(view, "softmax_table_s8", {"exp": exp}), beats=() if view.small else ("softmax", "softmax_kept")
-    )
+    return replace(_packed(view, "softmax_table_s8", {"exp": exp}), beats=() if view.small else ("softmax",))
 
 
 def _steps(scaling: tuple[int, int, int]) -> Params:
@@ -128,7 +120,6 @@ def _standardize(view: View) -> Packed:
 KERNELS = (
     Kernel("softmax_f32", (Softmax,), FLOAT32, _softmax_f32),
     Kernel("softmax_table", (Softmax,), INT8, _softmax_table),
-    Kernel("softmax_kept", (Softmax,), INT8, _softmax_kept, header="softmax_s8"),
     Kernel("softmax", (Softmax,), INT8, _softmax),
     Kernel("softmax_s8_s16", (Softmax,), signature(DType.INT8, DType.INT16), _softmax_wide, costs=OTHER_S16),
     Kernel("softmax_s16", (Softmax,), signature(DType.INT16, DType.INT16), _softmax_s16),
