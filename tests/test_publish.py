@@ -31,7 +31,7 @@ pytest.importorskip("hatchling", reason="hatchling builds the wheel")
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "src" / "mote"
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-MOST_BYTES = 4_200_000
+MOST_BYTES = 4_300_000
 """Of the wheel."""
 
 

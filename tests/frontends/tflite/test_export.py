@@ -332,4 +332,12 @@ def test_every_operator_of_tflite_has_a_writer() -> None:
         if kind.kind in OPTIONS and kind not in WRITERS and kind.__module__.startswith(ops.__name__):
             missing.add(kind.__name__)
     elsewhere = {name for name in missing if name.startswith(("Even", "Loose", "Affine"))}
-    assert missing - elsewhere == {"GroupedWindow", "HeadMatmul", "MatrixProduct", "StateUpdate", "Custom", "Average", "Assign"}
+    assert missing - elsewhere == {
+        "GroupedWindow",
+        "HeadMatmul",
+        "MatrixProduct",
+        "StateUpdate",
+        "Custom",
+        "Average",
+        "Assign",
+    }
