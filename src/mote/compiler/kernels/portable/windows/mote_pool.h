@@ -17,7 +17,7 @@
 
 /* Pixels begin to end - 1 of a row. */
 #define MOTE_POOL_PIXELS(name, value_t, sum_t, start, with, finish) \
-    static inline void mote_##name##_pixels(const mote_##name##_t *p, const value_t *const *rows, value_t *out, \
+    MOTE_ALWAYS_INLINE void mote_##name##_pixels(const mote_##name##_t *p, const value_t *const *rows, value_t *out, \
                                             int32_t begin, int32_t end) { \
         const mote_span_t *s = &p->cols; \
         out += begin * p->channels; \
