@@ -253,6 +253,8 @@ def cocktail() -> dict[str, tuple[bytes | Model, dict[str, Any]]]:
         "branches": (provable.trees(), {"kernels": ["0.1=forest_code"]}),
         "coded_branches": (provable.trees(), {"kernels": ["0.1=forest_coded"]}),
         "pairs": (pair_models.every_kernel(2, ("int8", "int32", "float32")), {}),
+        "pairs_simd": (pair_models.every_kernel(2, ("int8",)), dsp),
+        "pairs_vectors": (pair_models.every_kernel(2, ("int8",)), {"target": HOST_HELIUM, "optimize": "speed"}),
         "numbers": (numbers(), {}),
         "blockwise": (test_blockwise.every_kernel(), {}),
         "vectors": (provable.vectors(), {}),
